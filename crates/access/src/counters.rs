@@ -1,4 +1,4 @@
-//! What a session's statements did on the way to their rows.
+//! Counters of a session's statements on the way to their rows.
 //!
 //! Names and meanings are MySQL's where MySQL has the counter (manual, "Server Status Variables");
 //! those that start with `leafline_` are ours. A counter set is plain numbers owned by one session;
@@ -20,7 +20,7 @@ macro_rules! counters {
                 vec![$(($name, self.$field),)*]
             }
 
-            /// What happened since `earlier`, an older copy of the same counters.
+            /// Returns the counts since `earlier`, an older copy of the same counters.
             pub fn since(&self, earlier: &Counters) -> Counters {
                 Counters { $($field: self.$field.wrapping_sub(earlier.$field),)* }
             }

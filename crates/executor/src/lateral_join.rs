@@ -41,7 +41,7 @@ struct Current {
     held: usize,
 }
 
-/// What is held but for what subqueries have remembered, bytes.
+/// The bytes that are held, but for what subqueries have remembered.
 fn held(cx: &ExecutionContext<'_>) -> usize {
     cx.memory.used().saturating_sub(cx.subplans.remembered())
 }

@@ -52,7 +52,7 @@ impl RowWindow {
         Ok(RowWindow { skip, deliver })
     }
 
-    /// What is in the window of the next rows.
+    /// The rows in the window of the next rows.
     pub fn cut(&mut self, batch: Batch) -> Option<Batch> {
         let skipped = self.skip.min(batch.rows as u64);
         self.skip -= skipped;

@@ -45,7 +45,7 @@ pub(super) struct Parallel {
     unbegun: usize,
     /// The number of the piece whose rows are delivered.
     current: usize,
-    /// What there is of pieces that are not delivered in full.
+    /// The rows of pieces that are not delivered in full.
     made: BTreeMap<usize, Made>,
     ready: VecDeque<Batch>,
     held: Held,

@@ -292,7 +292,7 @@ impl DiskSort {
         (0..batch.rows).try_for_each(|row| self.push(keys.get(row), batch, row))
     }
 
-    /// What is left of an operator's rows.
+    /// Pushes the rest of an operator's rows.
     pub fn push_rest(
         &mut self,
         input: &mut BoxedOperator,

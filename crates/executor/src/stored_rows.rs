@@ -31,7 +31,7 @@ pub(super) struct StoredReader {
 }
 
 impl StoredRows {
-    /// What they hold of the statement's memory. Whoever drops them gives it back.
+    /// The part of the statement's memory that they hold; dropping them gives it back.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -115,7 +115,7 @@ impl Subplans {
         self.parts.as_ref()?.commons.get(&number)
     }
 
-    /// What tells the rows of a common table from those for another row of the query around it.
+    /// The key that tells the rows of a common table from those for another row of the query around it.
     fn common_key(&self, number: usize, outer: &[Value]) -> Vec<u8> {
         let is_dependent = self.common_plan(number).is_some_and(|plan| plan.is_dependent);
         if is_dependent { memo_key(outer) } else { Vec::new() }

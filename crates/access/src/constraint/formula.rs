@@ -1,7 +1,7 @@
 //! ORs that say more about several key parts together than about each of them: `(a, b) IN ((1, 2), (3, 4))`, `a = 1 OR b = 3`,
 //! `(a, b) > (1, 2)`.
 //!
-//! What such a condition says of each part by itself is in the sets of the parts; the formula says the rest, as a diagram once
+//! The sets of the parts hold what such a condition says of each part by itself; the formula says the rest, as a diagram once
 //! its bounds have values.
 
 use super::diagram::{Combiner, Diagram, Link, TooLarge};
@@ -51,7 +51,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What an OR says about several parts, and what that makes of the condition; `None` if it says no more than the sets of the parts.
+    /// The formula of an OR about several parts, and whether it implies the condition; `None` if it says no more than the sets of the parts.
     /// The first `leading` of these are points, but for the last.
     pub fn joint(&mut self, conjunct: &Expr, leading: usize) -> Option<(Joint, Implied)> {
         if !matches!(&conjunct.kind, ExprKind::Or(branches) if branches.len() <= MAX_OR_BRANCHES) {
@@ -130,7 +130,7 @@ impl Reader<'_> {
 }
 
 impl Joint {
-    /// Do all of its bounds satisfy `test`?
+    /// Whether all of its bounds satisfy `test`.
     pub fn all_slots(&self, test: &dyn Fn(usize) -> bool) -> bool {
         self.formula.all_slots(test)
     }

@@ -35,7 +35,7 @@ impl Bounds {
         Bounds { ranges: Vec::new(), exact: true }
     }
 
-    /// Are entries of the ranges tested?
+    /// Whether entries of the ranges are tested by a key filter.
     pub fn has_key_filter(&self) -> bool {
         self.ranges.iter().any(|range| !range.key_filter.accepts_all())
     }
@@ -129,7 +129,7 @@ impl Constraint {
         bounds
     }
 
-    /// What the sets of the parts and what is said about several of them ask together.
+    /// The diagram of the sets of the parts together with the conditions on several of them.
     fn together(
         &self,
         sets: &[&IntervalSet],
@@ -171,7 +171,7 @@ impl Constraint {
         Some(true)
     }
 
-    /// What is asked behind the leading parts.
+    /// The key filter behind the leading parts.
     fn part_tests(&self, values: &[Value]) -> Tests {
         let mut exact = true;
         let mut sets = Vec::with_capacity(self.tests.len());

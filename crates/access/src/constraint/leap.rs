@@ -196,7 +196,7 @@ fn at_lower<'d>(begins: &[u8], mut node: &'d Node, mut edge: &'d Edge) -> Vec<u8
     }
 }
 
-/// What lies behind the last key on an edge, as far as the diagram says.
+/// The start of the keys behind the last key on an edge, as far as the diagram says.
 fn at_upper<'d>(begins: &[u8], mut node: &'d Node, mut edge: &'d Edge) -> Option<Vec<u8>> {
     let mut key = begins.to_vec();
     loop {

@@ -204,7 +204,7 @@ impl Constraint {
         self.values.iter().any(|value| !value.columns().is_empty())
     }
 
-    /// Are entries tested beyond lying in the ranges?
+    /// Whether entries are tested beyond lying in the ranges: whether there is a key filter.
     pub fn has_key_filter(&self) -> bool {
         !self.ranges_only && (!self.tests.is_empty() || self.joint.iter().any(|joint| !joint.by_ranges))
     }

@@ -136,7 +136,7 @@ impl PartSet {
         }
     }
 
-    /// Do all of its bounds satisfy `test`?
+    /// Whether all of its bounds satisfy `test`.
     pub fn all_slots(&self, test: &dyn Fn(usize) -> bool) -> bool {
         match self {
             PartSet::All | PartSet::Null | PartSet::NotNull | PartSet::OneOf { .. } | PartSet::Known(_) => {

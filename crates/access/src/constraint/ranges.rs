@@ -79,7 +79,7 @@ struct Expansion<'a> {
     /// The number of parts that are multiplied.
     depth: usize,
     behind: &'a Link,
-    /// What is asked from each part on, where it was needed.
+    /// The key filter from each part on, where it was needed.
     rests: Vec<Option<Link>>,
     ranges: Vec<KeyRange>,
 }

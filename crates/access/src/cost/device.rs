@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Which profile is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// What was observed, or else measured, or else is that of an NVMe disk.
+    /// The profile that was observed, or else measured, or else that of an NVMe disk.
     #[default]
     Auto,
     /// The defaults of a class.
@@ -41,7 +41,7 @@ impl DeviceChoice {
 pub struct VersionedProfile {
     /// Grows with each change.
     pub version: u64,
-    /// What is known.
+    /// The profile.
     pub profile: Arc<StoredProfile>,
 }
 
@@ -56,7 +56,7 @@ impl PartialEq for VersionedProfile {
 pub struct Device {
     /// Whose profile.
     pub choice: DeviceChoice,
-    /// What is known of it.
+    /// The profile of the device at some time.
     pub known: VersionedProfile,
     /// A value in place of the profile's, microseconds: [`DeviceProfile::random_read_us`].
     pub random_read_us: Option<f64>,
@@ -80,7 +80,7 @@ impl Device {
         }
     }
 
-    /// What was measured, or else the class says.
+    /// The profile that was measured, or else that of the class.
     pub fn begun(&self) -> DeviceProfile {
         self.calibrated().map_or(DeviceProfile::of_class(self.class()), |calibrated| calibrated.device)
     }
@@ -92,7 +92,7 @@ impl Device {
         }
     }
 
-    /// What its reads cost.
+    /// The times and rates of its reads.
     pub fn profile(&self) -> DeviceProfile {
         let own = self.observed().or(self.begun());
         DeviceProfile {

@@ -49,7 +49,7 @@ impl Observed {
 pub struct Observer {
     /// The rows that were found so far.
     pub observed: Observed,
-    /// What has been looked at, by kind.
+    /// The numbers of reads that were looked at, by kind.
     single: ReadSamples,
     scattered: ReadSamples,
     sequential: ReadSamples,

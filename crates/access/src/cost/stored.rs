@@ -41,7 +41,7 @@ pub struct Calibrated {
     pub when: String,
 }
 
-/// What is known of a device.
+/// The observed figures of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredProfile {
     /// If it was measured.

@@ -25,7 +25,7 @@ pub struct Located {
 }
 
 impl Located {
-    /// Do the entries come in the order of their locators?
+    /// Whether the entries come in the order of their locators.
     pub fn is_in_order(&self) -> bool {
         let (equal, used) = (self.path.constraint.equal_parts(), self.path.constraint.used_parts());
         self.path.is_clustered() || (used == equal && continues_as_locator(&self.path, equal))
@@ -63,7 +63,7 @@ impl LocatorSet {
         }
     }
 
-    /// Does a set of entries, or what is made of others, come in the order of the locators, without a sort?
+    /// Whether a set of entries, or one that is made of others, comes in the order of the locators, without a sort.
     pub fn is_in_order(&self) -> bool {
         match self {
             LocatorSet::Entries(located) => located.is_in_order(),

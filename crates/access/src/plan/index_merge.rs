@@ -71,7 +71,7 @@ struct Merged<'s> {
     sources: Vec<&'s LocatorSource>,
     rows: f64,
     sizes: Sizes,
-    /// What it costs.
+    /// Its price, microseconds.
     total_us: f64,
 }
 

@@ -45,7 +45,7 @@ impl ConditionSet {
         if exact { self.rest.is_empty() } else { self.all.is_empty() }
     }
 
-    /// What of the conditions on the rows of a path can be tested before they are decoded. Nothing that depends on an outer row.
+    /// The row prefilter: the conditions of the residual filter that can be tested before rows are decoded. None depends on an outer row.
     pub fn screen(&self, path: &AccessPath, exact: bool, eval: &mut EvalContext<'_>) -> RowScreen {
         let conditions = if exact { &self.rest } else { &self.all };
         let bound: Vec<Expr> =

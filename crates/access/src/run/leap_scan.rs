@@ -50,7 +50,7 @@ enum PageOrderState {
 /// A scan in progress.
 pub(crate) struct LeapScan {
     path: Arc<AccessPath>,
-    /// What is decoded.
+    /// The columns that are decoded.
     columns: Vec<usize>,
     decoder: EntryDecoder,
     /// Tests on rows, before they are decoded.
@@ -67,7 +67,7 @@ pub(crate) struct LeapScan {
     /// It goes back, for the last entries of each kind, after it went there for the first.
     turned: bool,
     kind: WalkKind,
-    /// What may be put in the order of its pages.
+    /// The targets that may be put in the order of their pages.
     page_order: PageOrderState,
     goal: usize,
     most: usize,

@@ -35,7 +35,7 @@ struct Stream {
     at: usize,
 }
 
-/// What a stream has next.
+/// The next entry of a stream.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Next {
     /// The key behind the parts that are different.

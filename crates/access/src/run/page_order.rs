@@ -17,7 +17,7 @@ pub(crate) struct PageOrder {
     rest: Vec<Target>,
 }
 
-/// What comes next of the targets.
+/// The targets that come next, in the order of their pages or of their keys.
 pub(crate) enum Sorted {
     /// Ranges of a leaf each, in the order of their pages.
     ByPage(Targets),

@@ -19,7 +19,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 use std::sync::Arc;
 
-/// What a path delivers: outer row, then the wanted values.
+/// The rows of a path: outer row, then the wanted values.
 pub(crate) type Found = Vec<(u32, Vec<Value>)>;
 
 pub(crate) fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Counters) {

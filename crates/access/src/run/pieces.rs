@@ -182,7 +182,7 @@ pub struct RangePieces {
     leaves: usize,
     /// The first target that is in no piece, counted in the direction of the scan.
     next: usize,
-    /// What is left of the one before, if it was cut.
+    /// The rest of the target before, if it was cut.
     rest: Option<Target>,
     /// Targets behind these, to be put in the order of their pages.
     order: Option<PageOrder>,

@@ -29,7 +29,7 @@ pub(crate) struct ReadAhead {
     all: bool,
 }
 
-/// What is not asked for yet.
+/// The leaves that are not asked for yet.
 #[derive(Default)]
 struct Place {
     /// A target, counted in the direction of the scan, of which all leaves are wanted.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Pieces of the rows of a scan.
 pub struct RowPieces {
-    /// What names more of them.
+    /// The scan whose entries name more of them.
     entries: Option<Box<PathScan>>,
     share: Share,
     /// Locators that are in no piece, in order.

@@ -1,6 +1,6 @@
 //! Runtime filters: the keys that the build side of a hash join turned out to have, as constraints of a scan below its probe side.
 //!
-//! What a filter lets pass is looked up in the join again, so it may let too much pass, and is left out where it would not pay:
+//! Rows that a filter lets pass are looked up in the join again, so it may let too much pass, and is left out where it would not pay:
 //!
 //! | the column is | few values | more |
 //! |---|---|---|

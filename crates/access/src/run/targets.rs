@@ -15,7 +15,7 @@ pub(crate) struct Target {
     tags: (usize, usize),
 }
 
-/// What is known of a walk of targets when it begins.
+/// The facts about a walk of targets that are known when it begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WalkKind {
     /// All of its rows will be asked for.

@@ -25,7 +25,7 @@ pub struct IndexStatistics {
 }
 
 impl IndexStatistics {
-    /// Those of a partition, for a table of so many `rows` of which it is the largest: values that come more than once in it are taken to be in
+    /// The statistics of a partition, for a table of so many `rows` of which it is the largest: values that come more than once in it are taken to be in
     /// the others, too, unless they are what rows are divided by.
     pub(super) fn of_partitions(&self, rows: f64, table: &TableDef, index: &IndexDef) -> IndexStatistics {
         let times = (rows / self.rows.max(1.0)).max(1.0);

@@ -175,11 +175,11 @@ impl Aggregate {
 /// The state of one aggregate.
 struct State {
     accumulator: GroupedAccumulator,
-    /// What there was no room for.
+    /// The rows for which there was no room.
     beyond: Option<Beyond>,
 }
 
-/// What an aggregate has in files.
+/// The rows of an aggregate that are in files.
 enum Beyond {
     Repeats(Repeats),
     Gathered(Gathered),

@@ -20,7 +20,7 @@ pub(super) enum Column {
 /// An aggregate whose groups are finished one after the other.
 pub(super) struct GroupByGroup {
     pub accumulator: GroupedAccumulator,
-    /// What was not kept in memory.
+    /// The rows that were not kept in memory.
     pub entries: Option<GroupEntries>,
     pub ty: SqlType,
 }

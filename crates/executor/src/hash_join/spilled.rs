@@ -17,7 +17,7 @@ use leafline_types::column::arrow_type;
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
 
-/// What joins the rows of a join that has read as much of its build side as fits; `rest` is what it has not read.
+/// Joins the rows of a join that has read as much of its build side as fits; `rest` is the part that it has not read.
 pub(super) fn spilled(
     join: &mut HashJoin,
     rest: BoxedOperator,
@@ -186,7 +186,7 @@ impl Chunked {
         Ok(None)
     }
 
-    /// What the probe rows with or without partner are delivered as.
+    /// Delivers the probe rows with or without partner.
     fn next_of_last(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let Some(last) = &mut self.last else { return Ok(None) };
         while let Some(batch) = last.next(cx)? {

@@ -41,7 +41,7 @@ fn database() -> Database {
     database
 }
 
-/// What several threads do, and one: rows in their order, warnings and what was read are the same.
+/// Several threads deliver what one does: rows in their order, warnings and what was read are the same.
 fn same_as_alone(database: &mut Database, sql: &str) -> String {
     database.parallelism = Parallelism::NONE;
     let alone = database.run(&database.plan(sql)).unwrap_or_else(|e| panic!("{sql}: {e}"));

@@ -19,7 +19,7 @@ use leafline_types::{Batch, ColumnBuilder, ExprType, MysqlError, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a call keeps of the rows of a partition that are in the chunks before.
+/// The state of a call over the rows of a partition that are in the chunks before.
 #[derive(Default)]
 pub(super) struct CallState {
     /// How many rows there were.
@@ -361,7 +361,7 @@ impl Computation {
         Ok(Some(Batch { columns, rows: rows.len() }))
     }
 
-    /// What it holds because its rows are in a file.
+    /// The bytes that it holds because its rows are in a file.
     pub fn file_memory(&self) -> usize {
         match &self.chunk {
             Chunk::Memory(_) => 0,

@@ -167,7 +167,7 @@ impl FileChunk {
         }
     }
 
-    /// What it may hold in memory.
+    /// The bytes that it may hold in memory.
     pub fn memory_bytes(&self) -> usize {
         self.file.index_bytes() + self.most_recent * WINDOW_BLOCK_BYTES
     }

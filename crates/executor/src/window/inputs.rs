@@ -1,4 +1,4 @@
-//! What the calls of a window compute from: columns of its input, and expressions over them, which are evaluated once for each row.
+//! The inputs of the calls of a window: columns of its input, and expressions over them, which are evaluated once for each row.
 
 use crate::project::{may_be_long, with_values};
 use crate::{BoxedOperator, ExecutionContext};

@@ -5,7 +5,7 @@
 //! ([`Reach`]). What is known is computed a [`chunk`] at a time, which may hold many partitions. What a call has computed of the rows
 //! of a partition that went before is kept in its state.
 //!
-//! What has to be held and does not fit into memory is [`spilled`]: it is one chunk in a file, and computed in the same way.
+//! Rows that have to be held and do not fit into memory are [`spilled`]: they are one chunk in a file, computed in the same way.
 
 mod calls;
 mod chunk;
@@ -52,9 +52,9 @@ pub(super) struct Window {
     ready: Option<(Batch, usize)>,
     ended: bool,
     held: Held,
-    /// What belongs together and did not fit, as long as more of it may come.
+    /// Rows that belong together and did not fit, as long as more of them may come.
     spilled: Option<Spilled>,
-    /// What is computed now, before anything else.
+    /// The computation that comes before anything else.
     computation: Option<Computation>,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Spilled {
     different: u64,
     /// For each call, of those over the whole partition.
     aggregates: Vec<Option<GroupedAccumulator>>,
-    /// What they hold.
+    /// The bytes that they hold.
     held: Held,
 }
 

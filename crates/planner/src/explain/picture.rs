@@ -17,15 +17,15 @@ pub struct PlanPicture {
 /// A step of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanStep {
-    /// What it does.
+    /// The step in words.
     pub label: String,
     /// It reads a table.
     pub is_access: bool,
-    /// What rows have to meet, and where that is seen.
+    /// The conditions on the rows, each with the step that evaluates it.
     pub conditions: Vec<String>,
     /// Rows that are expected, per execution.
     pub rows: f64,
-    /// What is expected of it and its inputs, microseconds; none on the inner side of a lookup join, which is in the join's.
+    /// The expected price of it and its inputs, microseconds; none on the inner side of a lookup join, which is in the join's.
     pub cost_us: Option<f64>,
     /// The figures of the execution, if it was run.
     pub actual: Option<ActualStep>,
@@ -57,7 +57,7 @@ pub struct ActualStep {
 /// A way that was not taken.
 #[derive(Clone, Debug)]
 pub struct RejectedPath {
-    /// What it is.
+    /// Its label.
     pub label: String,
     /// Its expected price, once or for one outer row, microseconds.
     pub cost_us: f64,

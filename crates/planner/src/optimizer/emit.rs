@@ -217,7 +217,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         Ok(BlockNode { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
-    /// What runs, and what EXPLAIN says of it. `outer`: which columns stand where in the outer rows.
+    /// The scan that runs, with what EXPLAIN says of it. `outer`: which columns stand where in the outer rows.
     fn scan(
         &self,
         relation: usize,

@@ -1,6 +1,6 @@
 //! Conditions out of ORs.
 //!
-//! What all branches have in common is a conjunct of its own: `(a AND x) OR (a AND y)` is `a AND (x OR y)`, also with
+//! Conjuncts that all branches have in common become conjuncts of their own: `(a AND x) OR (a AND y)` is `a AND (x OR y)`, also with
 //! NULLs. And where every branch says something about one relation alone, so does the OR: for that relation the
 //! branches' own conditions, joined by OR, follow from it. They let it be filtered before it is joined (TPC-H Query 19:
 //! brand, container and size of `part`).
@@ -36,7 +36,7 @@ pub(super) fn factored(condition: Expr) -> Vec<Expr> {
     result
 }
 
-/// What an OR says about the columns that `own` accepts, if every branch says something about these alone.
+/// The condition that an OR implies for the columns that `own` accepts, if every branch says something about these alone.
 pub(super) fn implied_for(condition: &Expr, own: &dyn Fn(&BTreeSet<usize>) -> bool) -> Option<Expr> {
     let ExprKind::Or(branches) = &condition.kind else { return None };
     let mut kept = Vec::with_capacity(branches.len());

@@ -25,11 +25,11 @@ struct Candidate {
     /// Its number in the block.
     column: usize,
     ty: ExprType,
-    /// What it is computed from, over the columns of the block, in canonical form.
+    /// The expression that it is computed from, over the columns of the block, in canonical form.
     expr: Expr,
     /// Whether that is NULL for a row of NULLs.
     keeps_null: bool,
-    /// What it has the first characters of.
+    /// The expression whose first characters it has.
     cut_text: Option<CutText>,
 }
 
@@ -70,7 +70,7 @@ impl CutText {
         build::call("LEFT", vec![value.clone(), build::literal(Value::Int(self.length.into()))]).ok()
     }
 
-    /// What `text op value` implies for the column.
+    /// The condition on the column that `text op value` implies.
     fn compared(&self, candidate: &Candidate, op: CompareOp, value: &Expr) -> Option<Expr> {
         let op = match op {
             CompareOp::Eq | CompareOp::NullSafeEq => op,
@@ -170,7 +170,7 @@ fn in_tree(tree: JoinTree, candidates: &[Candidate]) -> JoinTree {
     }
 }
 
-/// What can be replaced in a place.
+/// The expressions that can be replaced in a place.
 struct Seen<'a> {
     candidates: &'a [Candidate],
     /// The relations whose columns may have been set to NULL there.
@@ -263,7 +263,7 @@ impl Seen<'_> {
         }
     }
 
-    /// What is compared, or sorted by: the column may have another type that orders the same values alike.
+    /// Replaces an expression that is compared, or sorted by: the column may have another type that orders the same values alike.
     fn replace_key(&self, expr: &mut Expr) {
         if let Some(candidate) = self.find(expr, holds_values_of) {
             *expr = build::column(candidate.column, candidate.ty.clone());

@@ -42,7 +42,7 @@ impl Relations {
     }
 }
 
-/// What is joined.
+/// The members that are joined, and the conjuncts over them.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
     pub members: Vec<Member>,
@@ -94,7 +94,7 @@ impl ColumnMap<'_> {
         }
     }
 
-    /// What has to be joined before a relation: what a lateral query depends on.
+    /// The relations that have to be joined before a relation: a lateral query depends on them.
     pub fn needs(&self, relation: usize) -> Relations {
         match self.select.relations.get(relation).map(|relation| &relation.source) {
             Some(RelationSource::Lateral(lateral)) => {

@@ -134,7 +134,7 @@ impl JoinPlanner<'_, '_, '_> {
         if connected.is_empty() { possible } else { connected }
     }
 
-    /// Those of the members that hints let be joined next; all if they cannot be followed.
+    /// The members that hints let be joined next; all if the hints cannot be followed.
     fn as_hinted(&self, members: &[PreparedMember], joined: Relations, possible: Vec<usize>) -> Vec<usize> {
         let orders = &self.select.hints.join_orders;
         if orders.is_empty() {

@@ -46,7 +46,7 @@ pub(super) struct JoinChoice {
     pub provided: ProvidedOrder,
     /// Its first row is all that is needed.
     pub first_row: bool,
-    /// What is run, unordered, if it examines more than so many entries.
+    /// The plan, in any order, that is run if this one examines more than so many entries.
     pub fallback: Option<(PartialRef, u64)>,
 }
 

@@ -228,7 +228,7 @@ fn inner_query(
     (query, captures)
 }
 
-/// What expressions that move into the new query depend on: the values that the block is handed itself, with their numbers, then
+/// The captures of expressions that move into the new query: the values that the block is handed itself, with their numbers, then
 /// columns of its other relations.
 fn captures(select: &BoundSelect, inside: &[usize], moved: &[&Expr]) -> Vec<Expr> {
     let mut captures = Vec::new();

@@ -561,7 +561,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         (keys, conditions)
     }
 
-    /// What a hash join of so many `rows` saves because those of a table that have no partner are told to its scan: they are not looked up. What else it saves
+    /// The time that a hash join of so many `rows` saves because rows of a table that have no partner are told to its scan: they are not looked up. What else it saves
     /// depends on where the column is.
     fn filtered_probe(&self, keys: &[HashKey], join: JoinType, rows: f64, probe: &Partial) -> f64 {
         let cpu = &self.cx.planner.model.cpu;

@@ -128,6 +128,6 @@ fn limit_value(expr: &Expr) -> Result<LimitValue, MysqlError> {
 pub(super) struct ProvidedOrder {
     /// Its rows come in the order of so many of the keys, from the first.
     pub keys: usize,
-    /// What the rows cost that are asked for, if it is known apart from what all of them do, microseconds; with what sorting is left.
+    /// The price of the rows that are asked for, if it is known apart from that of all rows, microseconds; with the sorting that is left.
     pub asked_us: Option<f64>,
 }

@@ -22,7 +22,7 @@ pub(super) struct InOrder {
     pub forced: bool,
     /// How many of the keys, from the first, it serves: rows that are equal in them come in any order.
     pub provided: usize,
-    /// What the rows that are read cost, and sorting them by what is left.
+    /// The price of the rows that are read, and of sorting them by the keys that are left, microseconds.
     pub cost_us: f64,
     /// The part of the rows that is read.
     pub share: f64,

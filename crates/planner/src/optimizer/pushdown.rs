@@ -119,7 +119,7 @@ fn types_of(expr: &Expr) -> Vec<(usize, ExprType)> {
     types
 }
 
-/// Are values that are equal to grouping the same to every condition?
+/// Whether values that are equal to grouping are the same to every condition.
 fn equal_is_same(ty: &ExprType) -> bool {
     !ty.sql.is_real() && ty.sql != SqlType::Json && (!ty.sql.is_string() || ty.collation.equal_is_same())
 }

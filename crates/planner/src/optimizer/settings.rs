@@ -102,7 +102,7 @@ impl Default for OptimizerSwitches {
 }
 
 impl OptimizerSwitches {
-    /// What merges of the indexes of a table they allow. A hint stands above them.
+    /// The index merges of a table that they allow. A hint stands above them.
     pub(super) fn merging<'h>(&self, hint: Option<&'h Strategy>) -> Merging<'h> {
         let demanded = hint.is_some_and(|strategy| strategy.wanted);
         let allows = |flag: bool| demanded || (self.index_merge && flag);
@@ -121,7 +121,7 @@ impl OptimizerSwitches {
 pub struct Parallelism {
     /// `max_parallel_degree`: at most so many; one is the statement's own.
     pub threads: usize,
-    /// What a part costs at least that two of them share, microseconds; half of it more for each further one.
+    /// The least price of a part that two threads share, microseconds; half of it more for each further thread.
     pub least_cost_us: f64,
     /// How many leaves a thread takes at a time.
     pub piece_leaves: usize,
@@ -147,7 +147,7 @@ impl Parallelism {
 /// Which keys of hash joins scans are told of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filtering {
-    /// Those of joins that are expected to leave this part of the rows at most.
+    /// Joins that are expected to leave this part of the rows at most have filters.
     pub most_left: f64,
     /// Scans that are expected to examine so many entries at least.
     pub least_entries: f64,

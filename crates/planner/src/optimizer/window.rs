@@ -19,7 +19,7 @@ struct Group<'s> {
     windows: Vec<&'s BoundWindow>,
 }
 
-/// What the rows have to be sorted by for a window; nothing twice.
+/// The keys that the rows have to be sorted by for a window, each once.
 fn wanted(window: &BoundWindow) -> (Vec<OrderKey>, usize) {
     let mut keys: Vec<OrderKey> = Vec::new();
     let mut parting = 0;

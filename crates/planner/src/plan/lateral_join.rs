@@ -13,7 +13,7 @@ pub struct LateralJoin {
     pub outer: Node,
     /// The query.
     pub inner: Node,
-    /// What it depends on, over the outer columns; `ExprKind::Outer` in the query.
+    /// The values that it depends on, over the outer columns; `ExprKind::Outer` in the query.
     pub captures: Arc<[Expr]>,
     /// Conditions over the columns of both.
     pub conditions: Arc<[Expr]>,

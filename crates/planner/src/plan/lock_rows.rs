@@ -14,7 +14,7 @@ pub struct LockRows {
     pub input: Node,
     /// The tables.
     pub tables: Arc<[LockedTable]>,
-    /// What a row of the only table has to meet, over the table's columns, if its newest version may take the place of the
+    /// The conditions that a row of the only table has to meet, over the table's columns, if its newest version may take the place of the
     /// one read. Otherwise, a row that was changed is a conflict, and the statement has to be run again.
     pub recheck: Option<Arc<[Expr]>>,
     /// Which of the rows: no row beyond these is locked.

@@ -216,7 +216,7 @@ pub trait PlanNode {
     /// The names of the columns that it delivers; those behind the last name have none.
     fn column_names(&self) -> Vec<String>;
 
-    /// What EXPLAIN says of it.
+    /// Returns what EXPLAIN says of it.
     fn explain(&self) -> Explained<'_>;
 
     /// The table that it reads for each of its outer rows, if it is such a join.
@@ -286,7 +286,7 @@ pub enum Role {
     Recheck,
 }
 
-/// What EXPLAIN says of a node. The table, the tree and the JSON document render this.
+/// The record of what EXPLAIN says of a node. The table, the tree and the JSON document render it.
 pub struct Explained<'n> {
     /// The step in words: its line in FORMAT=TREE.
     pub label: String,
@@ -385,7 +385,7 @@ impl Node {
         names
     }
 
-    /// What EXPLAIN says of it.
+    /// Returns what EXPLAIN says of it.
     pub fn explain(&self) -> Explained<'_> {
         self.operator.as_node().explain()
     }

@@ -332,7 +332,7 @@ impl PathScan {
         self.begin(Targets::new(bounds), demand, WalkKind::default(), cx)
     }
 
-    /// What was read before is of no use for the next start: parameters may have changed.
+    /// Forgets what was read before: parameters may have changed.
     pub fn reset(&mut self) {
         if let Some(partitions) = &mut self.partitions {
             partitions.reset();
@@ -493,7 +493,7 @@ impl PathScan {
         self.exact
     }
 
-    /// What the walk of the index finds next.
+    /// Returns the entries that the walk of the index finds next.
     fn next_entries(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<Entries>> {
         if let Some(merge) = &mut self.merge {
             return merge.next(cx);

@@ -63,7 +63,7 @@ impl PartitionScan {
         Some(PartitionScan { path: path.clone(), partitioning, lookups, scans, work })
     }
 
-    /// What rows are looked up in before they are decoded.
+    /// Has rows looked up in these sets before they are decoded.
     pub fn set_lookups(&mut self, lookups: &Lookups) {
         self.lookups.clone_from(lookups);
     }

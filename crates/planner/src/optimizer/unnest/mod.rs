@@ -7,7 +7,7 @@
 //! | `x IN (..)` that depends on nothing | an inner join with the distinct rows, too |
 //! | `.. (SELECT aggregate .. WHERE inner = outer) ..` | a left join with the aggregates of all groups |
 //!
-//! What is compared must be so by price: choices that are not better by themselves are planned beside each other and beside the
+//! Choices are compared by price: choices that are not better by themselves are planned beside each other and beside the
 //! query as it stands. A subquery that became a join is noted in `OptimizerContext::unnested`, and is not planned by itself.
 //!
 //! Literature: Kim (1982), Ganski and Wong (1987), Galindo-Legaria and Joshi (2001).

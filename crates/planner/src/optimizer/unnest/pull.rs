@@ -152,7 +152,7 @@ fn has_one_row(relation: &Relation, conditions: &[Expr]) -> bool {
     unique_keys(&relation.source).iter().any(|key| key.iter().all(|ordinal| fixed.contains(ordinal)))
 }
 
-/// Are all values of the type that are the same to grouping equal in a domain? To most collations several strings are the same
+/// Whether all values of the type that are the same to grouping are equal in a domain. To most collations several strings are the same
 /// that are not as bytes, or as numbers: one of them does not stand for the others then.
 pub(super) fn same_is_equal(ty: &ExprType, domain: CompareDomain) -> bool {
     if ty.sql.is_string() {
@@ -165,7 +165,7 @@ pub(super) fn same_is_equal(ty: &ExprType, domain: CompareDomain) -> bool {
     }
 }
 
-/// Are all values of the type that equal a given one in a domain the same to a unique key?
+/// Whether all values of the type that equal a given one in a domain are the same to a unique key.
 pub(super) fn is_fixed(ty: &ExprType, domain: CompareDomain) -> bool {
     is_exact(&ty.sql, domain)
         || matches!(domain, CompareDomain::String(collation) if ty.sql.is_string() && ty.collation == collation)

@@ -184,7 +184,7 @@ fn pair(equality: Expr) -> Option<Pair> {
     known.then(|| Pair { inner, outer, equality })
 }
 
-/// What the subquery's value is where there are no rows; `None` if that is not known.
+/// The subquery's value where there are no rows; `None` if that is not known.
 fn value_of_nothing(
     inner: &BoundSelect,
     cx: &mut OptimizerContext<'_, '_>,
