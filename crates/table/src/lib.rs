@@ -111,8 +111,8 @@ pub use partition::{
     PartitionSpec, Partitioning, Possible, SubpartitionSpec, locator_in_partition,
 };
 pub use read::{
-    EntryCursor, EntryRef, EntryRun, EntryStep, EntryVisitor, LocatorBatch, MOST_OF_A_RUN, ReadView,
-    RowReader, RowRef, RunBound,
+    EntryCursor, EntryRef, EntrySlice, EntryStep, EntryVisitor, LocatorBatch, MAX_SLICE_ENTRIES, ReadView,
+    RowReader, RowRef, SliceBound,
 };
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use statistics::EngineStats;

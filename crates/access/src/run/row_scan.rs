@@ -12,8 +12,8 @@ use crate::path::{AccessPath, ScanOrder};
 use crate::run::leap_scan::{count_entries, count_entry};
 use leafline_expr::ExprKind;
 use leafline_table::{
-    Direction, EntryRef, EntryRun, EntryStep, EntryVisitor, LocatorBatch, ReadView, RowDecoder, RowRef,
-    RunBound, entry_decoder, locator_of, row_decoder,
+    Direction, EntryRef, EntrySlice, EntryStep, EntryVisitor, LocatorBatch, ReadView, RowDecoder, RowRef,
+    SliceBound, entry_decoder, locator_of, row_decoder,
 };
 use leafline_types::key::prefix_successor;
 use leafline_types::{CancelToken, RowBlock, Value, extend_short};
@@ -335,22 +335,22 @@ impl EntryVisitor for Taker<'_> {
         self.after(taken)
     }
 
-    fn run_bound(&self) -> Option<RunBound<'_>> {
+    fn slice_bound(&self) -> Option<SliceBound<'_>> {
         let entries =
             self.most.min(SHORT_READ_ENTRIES).checked_sub(self.examined).filter(|left| *left > 0)?;
         let until = match self.direction() {
             Direction::Forward => self.upper,
             Direction::Reverse => Some(self.lower).filter(|lower| !lower.is_empty()),
         };
-        self.in_runs.then_some(RunBound { entries, until, counted: false })
+        self.in_runs.then_some(SliceBound { entries, until, counted: false })
     }
 
-    fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
+    fn visit_slice(&mut self, slice: &EntrySlice<'_>) -> EntryStep {
         let mut key = std::mem::take(self.key);
-        let taken = run.entries.iter().try_for_each(|(suffix, payload)| {
+        let taken = slice.entries.iter().try_for_each(|(suffix, payload)| {
             if self.reads_keys {
                 key.clear();
-                key.extend_from_slice(run.prefix);
+                key.extend_from_slice(slice.prefix);
                 extend_short(&mut key, suffix);
             }
             self.take(&key, payload)

@@ -11,7 +11,8 @@ use crate::run::locators::Locators;
 use crate::run::targets::{Target, Targets, WalkKind};
 use leafline_expr::RowScreen;
 use leafline_table::{
-    Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
+    Direction, EntryDecoder, EntryRef, EntrySlice, EntryStep, EntryVisitor, MAX_SLICE_ENTRIES, SliceBound,
+    locator_of,
 };
 use leafline_types::key::{prefix_successor, skip_part};
 use leafline_types::{DecodedRows, SqlType, extend_short};
@@ -111,7 +112,7 @@ pub(crate) struct Walk<'s> {
     /// The current target begins before the last one ended: the cursor has to go back.
     pub behind: bool,
     pub locator: Vec<u8>,
-    /// A key of a run.
+    /// A key of a slice.
     pub key: Vec<u8>,
     pub error: Option<AccessError>,
     pub output: &'s mut Output,
@@ -175,12 +176,12 @@ impl EntryVisitor for Walk<'_> {
     }
 
     /// Entries of a few long targets come together, once the scan has turned out to be more than short.
-    fn run_bound(&self) -> Option<RunBound<'_>> {
+    fn slice_bound(&self) -> Option<SliceBound<'_>> {
         let are_short = self.targets.len() > TARGETS_TAKEN_TOGETHER && !self.kind.by_page;
         if self.goal <= FIRST_BATCH_ENTRIES || are_short || self.matched.is_some() {
             return None;
         }
-        // A run is taken as a whole: where values are long, that would be far more than a batch.
+        // A slice is taken as a whole. Where values are long, that would be far more than a batch.
         if self.leaps.long_values || self.output.decoded.missing_bytes() > 0 {
             return None;
         }
@@ -202,7 +203,7 @@ impl EntryVisitor for Walk<'_> {
         };
         let entries = self.goal.saturating_sub(self.output.rows).max(1);
         let counted = self.screen.is_empty() && !self.wants_locators() && self.decoder.types().is_empty();
-        Some(RunBound { entries, until, counted })
+        Some(SliceBound { entries, until, counted })
     }
 
     fn counted(&mut self, entries: usize) -> EntryStep {
@@ -211,9 +212,9 @@ impl EntryVisitor for Walk<'_> {
         self.go_on()
     }
 
-    fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
-        self.output.examined += run.entries.len() as u64;
-        match self.keep_all(run) {
+    fn visit_slice(&mut self, slice: &EntrySlice<'_>) -> EntryStep {
+        self.output.examined += slice.entries.len() as u64;
+        match self.keep_all(slice) {
             Ok(()) => self.go_on(),
             Err(error) => self.fail(error),
         }
@@ -242,19 +243,19 @@ impl Walk<'_> {
         EntryStep::Stop
     }
 
-    /// Keeps what passes of a run.
-    fn keep_all(&mut self, run: &EntryRun<'_>) -> Result<()> {
-        let mut payloads: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
-        let payloads = &mut payloads[..run.entries.len()];
-        payloads.iter_mut().zip(run.entries).for_each(|(to, (_, payload))| *to = payload);
-        let mut suffixes: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
-        let suffixes = &mut suffixes[..run.entries.len()];
+    /// Keeps the entries of a slice that pass.
+    fn keep_all(&mut self, slice: &EntrySlice<'_>) -> Result<()> {
+        let mut payloads: [&[u8]; MAX_SLICE_ENTRIES] = [&[]; MAX_SLICE_ENTRIES];
+        let payloads = &mut payloads[..slice.entries.len()];
+        payloads.iter_mut().zip(slice.entries).for_each(|(to, (_, payload))| *to = payload);
+        let mut suffixes: [&[u8]; MAX_SLICE_ENTRIES] = [&[]; MAX_SLICE_ENTRIES];
+        let suffixes = &mut suffixes[..slice.entries.len()];
         let wants_locators = self.wants_locators();
         let wants_keys = wants_locators || self.decoder.reads_keys();
         if wants_keys {
-            suffixes.iter_mut().zip(run.entries).for_each(|(to, (suffix, _))| *to = suffix);
+            suffixes.iter_mut().zip(slice.entries).for_each(|(to, (suffix, _))| *to = suffix);
         }
-        let mut kept = run.entries.len();
+        let mut kept = slice.entries.len();
         if !self.screen.is_empty() {
             let (mut passing, removed) = self.screen.passing(payloads);
             let (looked_at, rows) = &mut self.output.filtered;
@@ -272,11 +273,11 @@ impl Walk<'_> {
         let (payloads, suffixes) = (&payloads[..kept], &suffixes[..kept]);
         let read = if wants_keys { suffixes } else { &[] };
         let output = &mut *self.output;
-        output.decoded.push_all(self.decoder, run.prefix, read, payloads)?;
+        output.decoded.push_all(self.decoder, slice.prefix, read, payloads)?;
         if wants_locators {
             for suffix in suffixes {
                 self.key.clear();
-                extend_short(&mut self.key, run.prefix);
+                extend_short(&mut self.key, slice.prefix);
                 extend_short(&mut self.key, suffix);
                 locator_of(&self.path.index, &self.key, &mut self.locator)?;
                 output.locators.push(&self.locator);

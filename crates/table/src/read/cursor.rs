@@ -192,9 +192,11 @@ impl EntryCursor {
             };
             let mut more = true;
             if self.past_leaves {
-                reader.rest(visitor);
+                reader.show_rest(visitor);
             } else {
-                more = self.cursor.visit_leaf(direction, |leaf, slots| reader.leaf(leaf, slots, visitor))?;
+                more = self
+                    .cursor
+                    .visit_leaf(direction, |leaf, slots| reader.show_leaf(leaf, slots, visitor))?;
             }
             match reader.outcome {
                 Outcome::LeafDone if self.past_leaves => self.done = true,
@@ -203,7 +205,7 @@ impl EntryCursor {
                 Outcome::Paused => return Ok(true),
                 Outcome::Stopped => self.done = true,
                 Outcome::AtReach => self.patches.come_to_reach(),
-                Outcome::Unsure(unsure) => self.decide(unsure, direction)?,
+                Outcome::Unresolved(unresolved) => self.decide(unresolved, direction)?,
                 Outcome::Failed(error) => return Err(error),
             }
         }

@@ -1,13 +1,13 @@
 //! Reads a leaf under its latch.
 //!
-//! Visitors get entries one by one, or in runs if they say how far a run may reach ([`EntryVisitor::run_bound`]). A
-//! run consists of entries that the snapshot sees as they are on the page, so that nothing is copied or looked up for
-//! it. Old versions and [patches](super::patches) come one by one.
+//! Visitors get entries one by one, or in slices if they say how far a slice may reach
+//! ([`EntryVisitor::slice_bound`]). A slice consists of entries that the snapshot sees as they are on the page, so
+//! that nothing is copied or looked up for it. Old versions and [patches](super::patches) come one by one.
 
-use super::patches::{Patches, Stop, Unsure};
+use super::patches::{PatchStop, Patches, UnresolvedEntry};
 use super::row::{RowPayload, Visible, visible_row};
 use super::view::ReadView;
-use super::{EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound};
+use super::{EntryRef, EntrySlice, EntryStep, EntryVisitor, MAX_SLICE_ENTRIES, SliceBound};
 use crate::catalog::TableDef;
 use crate::error::TableError;
 use leafline_btree::node::LeafCell;
@@ -27,7 +27,7 @@ pub(super) enum Outcome {
     /// The transaction's own writes must be read first.
     AtReach,
     /// These entries must be decided about first.
-    Unsure(Vec<Unsure>),
+    Unresolved(Vec<UnresolvedEntry>),
     Failed(TableError),
 }
 
@@ -45,25 +45,25 @@ pub(super) struct InPlace<'a> {
 }
 
 /// The form in which the snapshot sees an entry of the leaf.
-enum Shown<'l> {
+enum EntryVisibility<'l> {
     Row(RowPayload<'l>),
     Nothing,
     /// Known only after a look at the row, without the latch.
-    Unsure,
+    Unresolved,
 }
 
 /// The slots of a leaf that have not been read yet.
-struct Left {
+struct RemainingSlots {
     slots: Range<usize>,
     direction: Direction,
     /// How many of the slots come before `stop`.
     free: usize,
-    stop: Option<Stop>,
+    stop: Option<PatchStop>,
     /// How many of the slots the visitor takes together.
     together: usize,
 }
 
-impl Left {
+impl RemainingSlots {
     fn next(&mut self) -> Option<usize> {
         let slot = self.peek()?;
         self.skip(1);
@@ -91,7 +91,7 @@ impl Left {
 
     /// The next slots that lie in `slots`, which contains the next one, and that the visitor takes together; at most
     /// `most`.
-    fn most_of(&self, slots: &Range<usize>, most: usize) -> Range<usize> {
+    fn next_together(&self, slots: &Range<usize>, most: usize) -> Range<usize> {
         let most = most.min(self.together).min(self.free);
         match self.direction {
             Direction::Forward => {
@@ -120,7 +120,7 @@ impl Left {
 
     /// Asks the visitor how many of the slots it takes together.
     fn ask(&mut self, leaf: &LeafView<'_>, visitor: &dyn EntryVisitor) {
-        self.together = visitor.run_bound().map_or(0, |bound| self.within(leaf, bound.until));
+        self.together = visitor.slice_bound().map_or(0, |bound| self.within(leaf, bound.until));
     }
 
     /// How many of the slots may be taken together by a visitor that takes entries up to `until`.
@@ -160,14 +160,15 @@ impl Left {
 
 impl InPlace<'_> {
     /// Shows the entries in the slots of a leaf.
-    pub fn leaf(
+    pub fn show_leaf(
         &mut self,
         leaf: &mut LeafView<'_>,
         slots: Range<usize>,
         visitor: &mut dyn EntryVisitor,
     ) -> LeafStep {
         let settled = leaf.max_commit_ts() < self.view.snapshot.low && !self.hides_own;
-        let mut left = Left { slots, direction: self.direction, free: usize::MAX, stop: None, together: 0 };
+        let mut left =
+            RemainingSlots { slots, direction: self.direction, free: usize::MAX, stop: None, together: 0 };
         if let Some(first) = left.peek() {
             (0..AHEAD).for_each(|by| leaf.prefetch(left.ahead(first, by)));
         }
@@ -177,17 +178,17 @@ impl InPlace<'_> {
         let mut key = prefix.to_vec();
         while !left.slots.is_empty() {
             leaf.forget();
-            let run = match left.together.min(left.free) {
+            let slice = match left.together.min(left.free) {
                 0 => None,
-                _ => self.run(leaf, &mut left, settled, visitor),
+                _ => self.show_slice(leaf, &mut left, settled, visitor),
             };
-            let step = match run {
+            let step = match slice {
                 Some(step) => Ok(step),
                 // Only ghosts were left: a patch beyond the leaf is shown only after the next leaf has been looked
                 // at.
                 None if left.slots.is_empty() => break,
-                None if left.free == 0 => self.at_stop(leaf, &mut left, visitor),
-                None => self.one(leaf, &mut left, settled, &mut key, visitor),
+                None if left.free == 0 => self.show_stop(leaf, &mut left, visitor),
+                None => self.show_one(leaf, &mut left, settled, &mut key, visitor),
             };
             let step = match step {
                 Ok(step) => step,
@@ -221,17 +222,17 @@ impl InPlace<'_> {
     }
 
     /// Shows the next patch; fails at the reach.
-    fn at_stop(
+    fn show_stop(
         &mut self,
         leaf: &LeafView<'_>,
-        left: &mut Left,
+        left: &mut RemainingSlots,
         visitor: &mut dyn EntryVisitor,
     ) -> Result<EntryStep, LeafStep> {
-        let Some(Stop::Patch { of_entry }) = left.stop.take() else {
+        let Some(PatchStop::Patch { of_entry }) = left.stop.take() else {
             self.outcome = Outcome::AtReach;
             return Err(left.stay());
         };
-        let step = self.patch(visitor);
+        let step = self.show_patch(visitor);
         if of_entry {
             left.next();
         }
@@ -240,10 +241,10 @@ impl InPlace<'_> {
     }
 
     /// Shows the next entry if the snapshot sees one; fails if that must be decided first.
-    fn one(
+    fn show_one(
         &mut self,
         leaf: &LeafView<'_>,
-        left: &mut Left,
+        left: &mut RemainingSlots,
         settled: bool,
         key: &mut Vec<u8>,
         visitor: &mut dyn EntryVisitor,
@@ -254,15 +255,15 @@ impl InPlace<'_> {
         key.truncate(leaf.prefix().len());
         extend_short(key, cell.suffix);
         match self.shown(key, cell, settled) {
-            Ok(Shown::Row(payload)) => {
+            Ok(EntryVisibility::Row(payload)) => {
                 left.next();
                 Ok(visitor.entry(EntryRef { key, payload: payload.bytes() }))
             }
-            Ok(Shown::Nothing) => {
+            Ok(EntryVisibility::Nothing) => {
                 left.next();
                 Ok(EntryStep::Next)
             }
-            Ok(Shown::Unsure) => {
+            Ok(EntryVisibility::Unresolved) => {
                 self.outcome = self.gather(leaf, left.slots.clone());
                 Err(left.stay())
             }
@@ -274,9 +275,9 @@ impl InPlace<'_> {
     }
 
     /// Shows the patches after the last leaf.
-    pub fn rest(&mut self, visitor: &mut dyn EntryVisitor) {
+    pub fn show_rest(&mut self, visitor: &mut dyn EntryVisitor) {
         while self.patches.has_next() {
-            match self.patch(visitor) {
+            match self.show_patch(visitor) {
                 EntryStep::Next | EntryStep::AskAnew => {}
                 EntryStep::SeekTo(target) => {
                     self.patches.skip_to(self.direction, &target);
@@ -292,41 +293,41 @@ impl InPlace<'_> {
                 }
             }
         }
-        if self.patches.are_part() {
+        if self.patches.has_unread() {
             self.outcome = Outcome::AtReach;
         }
     }
 
     /// Shows the next patch, if it has an entry to show.
-    pub fn patch(&mut self, visitor: &mut dyn EntryVisitor) -> EntryStep {
+    pub fn show_patch(&mut self, visitor: &mut dyn EntryVisitor) -> EntryStep {
         let Some(patch) = self.patches.take() else { return EntryStep::Next };
         let Some(payload) = &patch.state else { return EntryStep::Next };
         visitor.entry(EntryRef { key: &patch.key, payload })
     }
 
-    /// Shows the next entries as one run. Returns `None` if there are none, or if the first cannot be shown
+    /// Shows the next entries as one slice. Returns `None` if there are none, or if the first cannot be shown
     /// unchanged.
-    fn run(
+    fn show_slice(
         &mut self,
         leaf: &LeafView<'_>,
-        left: &mut Left,
+        left: &mut RemainingSlots,
         settled: bool,
         visitor: &mut dyn EntryVisitor,
     ) -> Option<EntryStep> {
-        let RunBound { entries: most, counted, .. } = visitor.run_bound()?;
+        let SliceBound { entries: most, counted, .. } = visitor.slice_bound()?;
         if counted {
             let count = self.count(leaf, left, settled, most);
             return (count > 0).then(|| visitor.counted(count));
         }
-        let mut entries: [(&[u8], &[u8]); MOST_OF_A_RUN] = [(&[], &[]); MOST_OF_A_RUN];
+        let mut entries: [(&[u8], &[u8]); MAX_SLICE_ENTRIES] = [(&[], &[]); MAX_SLICE_ENTRIES];
         let mut count = 0;
-        while left.together.min(left.free) > 0 && count < most.min(MOST_OF_A_RUN) {
+        while left.together.min(left.free) > 0 && count < most.min(MAX_SLICE_ENTRIES) {
             let Some(slot) = left.peek() else { break };
             if let Some(packed) = leaf.packed_with(slot) {
                 if !settled && (self.hides_own || !self.view.snapshot.sees(packed.commit_ts())) {
                     break;
                 }
-                let some = left.most_of(&packed.slots(), most.min(MOST_OF_A_RUN) - count);
+                let some = left.next_together(&packed.slots(), most.min(MAX_SLICE_ENTRIES) - count);
                 if !packed.flags().contains(EntryFlags::GHOST) {
                     let to = entries.get_mut(count..count + some.len())?;
                     count += some.len();
@@ -358,12 +359,12 @@ impl InPlace<'_> {
             return None;
         }
         let entries = entries.get(..count)?;
-        Some(visitor.run(&EntryRun { prefix: leaf.prefix(), entries }))
+        Some(visitor.visit_slice(&EntrySlice { prefix: leaf.prefix(), entries }))
     }
 
     /// Skips up to `most` of the next slots, as long as their entries can be shown unchanged, and returns how many
     /// entries they would show. It looks at timestamps, but not into cells.
-    fn count(&self, leaf: &LeafView<'_>, left: &mut Left, settled: bool, most: usize) -> usize {
+    fn count(&self, leaf: &LeafView<'_>, left: &mut RemainingSlots, settled: bool, most: usize) -> usize {
         let all = left.slots.len().min(left.together).min(left.free).min(most);
         if settled {
             let first = left.slots.clone();
@@ -389,46 +390,50 @@ impl InPlace<'_> {
 
     /// The form in which the snapshot sees an entry.
     #[inline]
-    fn shown<'l>(&self, key: &[u8], cell: LeafCell<'l>, settled: bool) -> crate::Result<Shown<'l>> {
+    fn shown<'l>(&self, key: &[u8], cell: LeafCell<'l>, settled: bool) -> crate::Result<EntryVisibility<'l>> {
         let entry = cell.entry;
         if settled || self.view.snapshot.sees(entry.commit_ts) {
             return Ok(match entry.is_ghost() {
-                true => Shown::Nothing,
-                false if self.hides_own => Shown::Unsure,
-                false => Shown::Row(RowPayload::Page(entry.payload)),
+                true => EntryVisibility::Nothing,
+                false if self.hides_own => EntryVisibility::Unresolved,
+                false => EntryVisibility::Row(RowPayload::Page(entry.payload)),
             });
         }
         if !self.clustered {
-            return Ok(if entry.has_previous() { Shown::Unsure } else { Shown::Nothing });
+            return Ok(if entry.has_previous() {
+                EntryVisibility::Unresolved
+            } else {
+                EntryVisibility::Nothing
+            });
         }
         let visible = visible_row(&self.view.core.versions, self.table.id, key, &entry, &self.view.snapshot)?;
         Ok(match visible {
-            Visible::Row(payload) => Shown::Row(payload),
-            Visible::Nothing => Shown::Nothing,
-            Visible::Spilled => Shown::Unsure,
+            Visible::Row(payload) => EntryVisibility::Row(payload),
+            Visible::Nothing => EntryVisibility::Nothing,
+            Visible::Spilled => EntryVisibility::Unresolved,
         })
     }
 
     /// Copies the entries in `slots` that cannot be decided about under the latch.
     fn gather(&self, leaf: &LeafView<'_>, slots: Range<usize>) -> Outcome {
-        let mut left = Left { slots, direction: self.direction, free: 0, stop: None, together: 0 };
-        let (mut unsure, mut key) = (Vec::new(), Vec::new());
+        let mut left = RemainingSlots { slots, direction: self.direction, free: 0, stop: None, together: 0 };
+        let (mut unresolved, mut key) = (Vec::new(), Vec::new());
         while let Some(slot) = left.next() {
             let cell = leaf.cell(slot);
             leaf.key_into(slot, &mut key);
             match self.shown(&key, cell, false) {
-                Ok(Shown::Unsure) => {
+                Ok(EntryVisibility::Unresolved) => {
                     let seen = self.view.snapshot.sees(cell.entry.commit_ts);
                     let seen = seen.then(|| cell.entry.payload.into());
-                    unsure.push(Unsure { key: key.clone(), seen });
-                    if unsure.len() == self.patches.most() {
+                    unresolved.push(UnresolvedEntry { key: key.clone(), seen });
+                    if unresolved.len() == self.patches.most() {
                         break;
                     }
                 }
-                Ok(Shown::Row(_) | Shown::Nothing) => {}
+                Ok(EntryVisibility::Row(_) | EntryVisibility::Nothing) => {}
                 Err(error) => return Outcome::Failed(error),
             }
         }
-        Outcome::Unsure(unsure)
+        Outcome::Unresolved(unresolved)
     }
 }

@@ -48,25 +48,25 @@ pub enum EntryStep {
 
 /// Consecutive entries of a leaf, in the scan's direction.
 #[derive(Clone, Copy, Debug)]
-pub struct EntryRun<'a> {
+pub struct EntrySlice<'a> {
     /// The common beginning of their keys.
     pub prefix: &'a [u8],
     /// The rest of each key, and each payload.
     pub entries: &'a [(&'a [u8], &'a [u8])],
 }
 
-/// The maximum number of entries in an [`EntryRun`].
-pub const MOST_OF_A_RUN: usize = 64;
+/// The maximum number of entries in an [`EntrySlice`].
+pub const MAX_SLICE_ENTRIES: usize = 64;
 
 /// The entries that a visitor takes together.
 #[derive(Clone, Copy, Debug)]
-pub struct RunBound<'v> {
+pub struct SliceBound<'v> {
     /// The maximum number of entries.
     pub entries: usize,
     /// Forward, the entries below this key; reverse, the entries at or above it. `None` means all.
     pub until: Option<&'v [u8]>,
     /// Whether the visitor only wants their number: they go to [`EntryVisitor::counted`], and there may be more than
-    /// a run holds.
+    /// a slice holds.
     pub counted: bool,
 }
 
@@ -75,10 +75,10 @@ pub trait EntryVisitor {
     /// Takes an entry.
     fn entry(&mut self, entry: EntryRef<'_>) -> EntryStep;
 
-    /// The entries to come that may be given to [`run`](Self::run) instead of one by one; `None` for none. The answer
-    /// holds until the visit ends or the visitor returns `SeekTo` or `AskAnew`. The cursor may still show any of
-    /// these entries one by one.
-    fn run_bound(&self) -> Option<RunBound<'_>> {
+    /// The entries to come that may be given to [`visit_slice`](Self::visit_slice) instead of one by one; `None` for
+    /// none. The answer holds until the visit ends or the visitor returns `SeekTo` or `AskAnew`. The cursor may still
+    /// show any of these entries one by one.
+    fn slice_bound(&self) -> Option<SliceBound<'_>> {
         None
     }
 
@@ -87,13 +87,14 @@ pub trait EntryVisitor {
         let _ = (over, leaves);
     }
 
-    /// Takes 1 to [`MOST_OF_A_RUN`] entries within its [`run_bound`](Self::run_bound). It must not return `SeekTo`.
-    fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
-        let _ = run;
+    /// Takes 1 to [`MAX_SLICE_ENTRIES`] entries within its [`slice_bound`](Self::slice_bound). It must not return
+    /// `SeekTo`.
+    fn visit_slice(&mut self, slice: &EntrySlice<'_>) -> EntryStep {
+        let _ = slice;
         EntryStep::Stop
     }
 
-    /// Takes the number of entries within its [`run_bound`](Self::run_bound), if it asked for that. It must not
+    /// Takes the number of entries within its [`slice_bound`](Self::slice_bound), if it asked for that. It must not
     /// return `SeekTo`.
     fn counted(&mut self, entries: usize) -> EntryStep {
         let _ = entries;

@@ -5,7 +5,7 @@
 //! - *own writes* of the transaction, read in portions from the scan's position on. The *reach* is the key up to
 //!   which they are known. The scan shows nothing beyond it before more have been read.
 //! - *decided entries*, which cannot be shown unchanged. The leaf's visitor gathers them under the latch
-//!   ([`Unsure`]). After the latch is released, a clustered entry gets its old version from a file. For a secondary
+//!   ([`UnresolvedEntry`]). After the latch is released, a clustered entry gets its old version from a file. For a secondary
 //!   entry, the row is visited as the snapshot sees it, and the entry is derived from it again: if the keys agree,
 //!   the entry is visible with the values of that row version, whether it is a ghost now or not. A decision stays
 //!   right whatever happens to the leaf, because the snapshot does not change.
@@ -30,7 +30,7 @@ const MAX_OWN: usize = 256;
 
 /// An entry that cannot be shown unchanged.
 #[derive(Debug)]
-pub(super) struct Unsure {
+pub(super) struct UnresolvedEntry {
     pub key: Vec<u8>,
     /// Its payload if the snapshot sees it. It is then visible unless the transaction has written its row.
     pub seen: State,
@@ -38,7 +38,7 @@ pub(super) struct Unsure {
 
 /// The key up to which the patches include own writes.
 #[derive(Debug)]
-enum Reach {
+enum OwnWritesRead {
     /// To the end of the scan.
     All,
     /// To this gap between keys.
@@ -48,7 +48,7 @@ enum Reach {
 }
 
 /// The end of the entries of a leaf that are shown unchanged.
-pub(super) enum Stop {
+pub(super) enum PatchStop {
     /// A patch. `of_entry` says whether it replaces the next entry of the leaf.
     Patch { of_entry: bool },
     /// The reach.
@@ -60,7 +60,7 @@ pub(super) enum Stop {
 pub(super) struct Patches {
     list: Vec<Patch>,
     next: usize,
-    reach: Reach,
+    reach: OwnWritesRead,
     /// How many patches are looked for at once.
     most: usize,
 }
@@ -77,7 +77,7 @@ impl Patches {
     /// Patches of a scan that begins at a gap between keys (`None`: the end). `overlay` says whether its transaction
     /// has written to the table.
     pub fn new(overlay: bool, gap: Option<&[u8]>) -> Patches {
-        let reach = if overlay { Reach::Unread(gap.map(<[u8]>::to_vec)) } else { Reach::All };
+        let reach = if overlay { OwnWritesRead::Unread(gap.map(<[u8]>::to_vec)) } else { OwnWritesRead::All };
         Patches { list: Vec::new(), next: 0, reach, most: FIRST }
     }
 
@@ -87,8 +87,8 @@ impl Patches {
     }
 
     /// Returns whether some own writes have not been read.
-    pub fn are_part(&self) -> bool {
-        !matches!(self.reach, Reach::All)
+    pub fn has_unread(&self) -> bool {
+        !matches!(self.reach, OwnWritesRead::All)
     }
 
     /// How many undecided entries are gathered at once.
@@ -105,8 +105,8 @@ impl Patches {
 
     /// Notes that the scan has come to the reach.
     pub fn come_to_reach(&mut self) {
-        if let Reach::To(gap) = &mut self.reach {
-            self.reach = Reach::Unread(Some(std::mem::take(gap)));
+        if let OwnWritesRead::To(gap) = &mut self.reach {
+            self.reach = OwnWritesRead::Unread(Some(std::mem::take(gap)));
         }
     }
 
@@ -117,10 +117,10 @@ impl Patches {
             Direction::Forward => rest.partition_point(|patch| patch.key.as_slice() < target),
             Direction::Reverse => rest.partition_point(|patch| patch.key.as_slice() >= target),
         };
-        if let Reach::To(gap) = &self.reach
+        if let OwnWritesRead::To(gap) = &self.reach
             && order(direction, target, gap).is_gt()
         {
-            self.reach = Reach::Unread(Some(target.to_vec()));
+            self.reach = OwnWritesRead::Unread(Some(target.to_vec()));
         }
     }
 
@@ -131,12 +131,12 @@ impl Patches {
         leaf: &LeafView<'_>,
         left: &Range<usize>,
         direction: Direction,
-    ) -> Option<(usize, Stop)> {
+    ) -> Option<(usize, PatchStop)> {
         let patch = self.list.get(self.next).map(|patch| patch.key.as_slice());
         let gap = match &self.reach {
-            Reach::All => None,
-            Reach::To(gap) => Some(gap.as_slice()),
-            Reach::Unread(_) => return Some((0, Stop::Reach)),
+            OwnWritesRead::All => None,
+            OwnWritesRead::To(gap) => Some(gap.as_slice()),
+            OwnWritesRead::Unread(_) => return Some((0, PatchStop::Reach)),
         };
         // A key equal to the gap lies above it.
         let within = |patch: &&[u8]| match (gap, direction) {
@@ -151,7 +151,7 @@ impl Patches {
             Direction::Forward => slot.saturating_sub(left.start),
             Direction::Reverse => left.end.saturating_sub(slot + usize::from(of_entry)),
         };
-        let stop = if patch.is_some() { Stop::Patch { of_entry } } else { Stop::Reach };
+        let stop = if patch.is_some() { PatchStop::Patch { of_entry } } else { PatchStop::Reach };
         Some((count, stop))
     }
 
@@ -177,7 +177,7 @@ impl EntryCursor {
     /// Reads own writes if the scan has come to the reach.
     pub(super) fn read_own(&mut self, direction: Direction) -> Result<()> {
         let patches = &mut self.patches;
-        let Reach::Unread(gap) = &patches.reach else { return Ok(()) };
+        let OwnWritesRead::Unread(gap) = &patches.reach else { return Ok(()) };
         let reverse = direction == Direction::Reverse;
         let range = match gap {
             gap if reverse => Some((&[][..], gap.as_deref())),
@@ -196,41 +196,41 @@ impl EntryCursor {
                 if !reverse {
                     gap.push(0);
                 }
-                Reach::To(gap)
+                OwnWritesRead::To(gap)
             }
-            _ => Reach::All,
+            _ => OwnWritesRead::All,
         };
         patches.add(own, true, direction);
         Ok(())
     }
 
     /// Decides about entries, which are in the order of the scan. The caller holds no latch.
-    pub(super) fn decide(&mut self, unsure: Vec<Unsure>, direction: Direction) -> Result<()> {
+    pub(super) fn decide(&mut self, unresolved: Vec<UnresolvedEntry>, direction: Direction) -> Result<()> {
         self.patches.most = self.patches.most.saturating_mul(4);
         let decided = match self.index.is_clustered() {
-            true => self.spilled_rows(unsure)?,
-            false => self.derived_entries(unsure)?,
+            true => self.spilled_rows(unresolved)?,
+            false => self.derived_entries(unresolved)?,
         };
         self.patches.add(decided, false, direction);
         Ok(())
     }
 
     /// Fetches the rows whose version is in a file.
-    fn spilled_rows(&self, unsure: Vec<Unsure>) -> Result<Vec<Patch>> {
-        let row = |Unsure { key, .. }| {
+    fn spilled_rows(&self, unresolved: Vec<UnresolvedEntry>) -> Result<Vec<Patch>> {
+        let row = |UnresolvedEntry { key, .. }| {
             let row = spilled_row(&self.view.core.versions, self.table.id, &key, &self.view.snapshot)?;
             Ok(Patch { key, state: row })
         };
-        unsure.into_iter().map(row).collect()
+        unresolved.into_iter().map(row).collect()
     }
 
     /// Derives secondary entries again from the rows that the snapshot sees.
-    fn derived_entries(&mut self, unsure: Vec<Unsure>) -> Result<Vec<Patch>> {
+    fn derived_entries(&mut self, unresolved: Vec<UnresolvedEntry>) -> Result<Vec<Patch>> {
         let hides_own = self.hides_own_rows();
         let (mut locators, mut locator) = (LocatorBatch::new(), Vec::new());
         let mut visited: Vec<usize> = Vec::new();
-        let mut patches: Vec<Patch> = Vec::with_capacity(unsure.len());
-        for Unsure { key, seen } in unsure {
+        let mut patches: Vec<Patch> = Vec::with_capacity(unresolved.len());
+        for UnresolvedEntry { key, seen } in unresolved {
             locator_of_entry(&self.index, &key, &mut locator)?;
             // If the transaction has written the row, its own writes show the entry.
             let own = hides_own && self.view.own_row(self.table.id, &locator)?.is_some();

@@ -40,8 +40,8 @@ impl ReadView {
         self.row_in(&tree.tree, table, self.has_writes(table.id), key, f)
     }
 
-    /// Calls `f` with the row in a tree that the caller knows. `overlay` says whether the transaction has written to the
-    /// table.
+    /// Calls `f` with the row in a tree that the caller knows. `overlay` says whether the transaction has written to
+    /// the table.
     fn row_in<R>(
         &self,
         tree: &Tree,

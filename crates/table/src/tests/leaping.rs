@@ -1,7 +1,7 @@
 //! A visitor that knows which entries must come, and does whatever a visitor may do meanwhile.
 
 use crate::catalog::TableDef;
-use crate::read::{EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, ReadView, RunBound};
+use crate::read::{EntryRef, EntrySlice, EntryStep, EntryVisitor, MAX_SLICE_ENTRIES, ReadView, SliceBound};
 use leafline_btree::Direction;
 use leafline_types::Value;
 use rand::Rng;
@@ -36,7 +36,7 @@ pub(super) fn leap(
     assert_eq!(leaper.next, leaper.order.len(), "{what}, leaping");
 }
 
-/// Expects entries in the order of a scan, takes them one by one or in runs, and leaps, pauses and stops at random.
+/// Expects entries in the order of a scan, takes them one by one or in slices, and leaps, pauses and stops at random.
 struct Leaper<'a> {
     order: Vec<&'a Vec<u8>>,
     direction: Direction,
@@ -99,21 +99,25 @@ impl EntryVisitor for Leaper<'_> {
         step
     }
 
-    fn run_bound(&self) -> Option<RunBound<'_>> {
+    fn slice_bound(&self) -> Option<SliceBound<'_>> {
         let (entries, until, counted) = self.bound?;
         let key = match self.direction {
             Direction::Forward => self.order.get(until),
             // The last that may come is the one before.
             Direction::Reverse => self.order.get(until.checked_sub(1)?),
         };
-        Some(RunBound { entries, until: key.map(|key| key.as_slice()), counted })
+        Some(SliceBound { entries, until: key.map(|key| key.as_slice()), counted })
     }
 
-    fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
+    fn visit_slice(&mut self, slice: &EntrySlice<'_>) -> EntryStep {
         let (most, _, counted) = self.bound.expect("entries came together that were not asked for so");
-        assert!(!counted && (1..=most.min(MOST_OF_A_RUN)).contains(&run.entries.len()), "{}", self.what);
-        for (suffix, _) in run.entries {
-            self.check(&[run.prefix, suffix].concat());
+        assert!(
+            !counted && (1..=most.min(MAX_SLICE_ENTRIES)).contains(&slice.entries.len()),
+            "{}",
+            self.what
+        );
+        for (suffix, _) in slice.entries {
+            self.check(&[slice.prefix, suffix].concat());
         }
         self.after_run()
     }
