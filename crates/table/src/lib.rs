@@ -30,7 +30,7 @@
 //! |---|---|---|---|
 //! | 0 | transaction locks on rows, unique keys and tables | [`lock`] | until a commit is applied. A thread waits for one with nothing else held; `lock::deadlock` searches for circles when a wait begins |
 //! | 0 | the lock of a write set | `txn::write_set` | files are read and written, and memory is borrowed. A commit holds it shared while it waits at the gates; only the transaction's own cursors take it |
-//! | 1 | the `ddl` mutex: one DDL statement at a time | [`engine`] | |
+//! | 1 | the `ddl` mutex: one DDL statement at a time | `core` | |
 //! | 2 | gates of tables: commits against DDL | `txn::gates` | |
 //! | 3 | making room for old versions, moving them, the front of the queue of ghosts | `txn::relief`, `txn::versions`, `txn::ghosts` | run files are read and written, never with a latch |
 //! | 3 | the sweep of the change buffer, then the names of its trees | `change_buffer` | pages are read and written, and a leaf is *held* |
