@@ -45,9 +45,9 @@ impl Ddl {
         (switch, cancel): (Switch<'_>, &CancelToken),
     ) -> Result<(Vec<i64>, Held<'e>)> {
         let mut catch_up = CatchUp::new(&self.core, (sources, view), trees, derivation, cancel);
-        catch_up.run()?;
+        catch_up.catch_up()?;
         catch_up.verify()?;
-        catch_up.run()?;
+        catch_up.catch_up()?;
         let excluding = switch()?;
         let ddl = self.core.ddl.lock();
         tables.iter().try_for_each(|table| self.check_in_force(table))?;

@@ -14,7 +14,7 @@ use crate::ddl;
 use crate::ddl::CatalogChange;
 use crate::ddl::Ddl;
 use crate::error::Result;
-use crate::partition::{Finished, Partitioning, Targets, built};
+use crate::partition::{Finished, Partitioning, Targets, keep_trees};
 use crate::read::ReadView;
 use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
@@ -116,7 +116,7 @@ impl Ddl {
             &self.core,
             CatalogChange { remove_tables, put_tables, counters, ..CatalogChange::default() },
         )?;
-        built(targets.tables)?;
+        keep_trees(targets.tables)?;
         drop(held);
         Ok((rows, id))
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Completes the tables. Partitions come before their tables.
-pub(super) fn put_together(mut partial: BTreeMap<TableId, Partial>) -> Result<Vec<Arc<TableDef>>> {
+pub(super) fn join_partitions(mut partial: BTreeMap<TableId, Partial>) -> Result<Vec<Arc<TableDef>>> {
     let columns_of_parent =
         |table: &Partial| Some(partial.get(&table.table.partition_of?)?.table.columns.clone());
     let columns: Vec<(TableId, Vec<ColumnDef>)> =

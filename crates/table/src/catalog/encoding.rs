@@ -24,7 +24,7 @@ use super::definition::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, IndexDef, IndexKind, IndexPart,
     IndexShape, TableDef, TableId, TableOptions,
 };
-use super::divided::put_together;
+use super::divided::join_partitions;
 use super::foreign_key::{ForeignKeyDef, ReferentialAction};
 use super::histogram::{self, HISTOGRAM};
 use super::organisation::Organisation;
@@ -588,7 +588,7 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
             other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
         }
     }
-    let mut catalog = Catalog::new(databases, put_together(tables)?);
+    let mut catalog = Catalog::new(databases, join_partitions(tables)?);
     views.into_iter().for_each(|view| catalog.put_view(Arc::new(view)));
     Ok(catalog)
 }

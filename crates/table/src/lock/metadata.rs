@@ -68,7 +68,7 @@ struct Use {
     key: LockKey,
     modes: Modes,
     /// Whether the lock table contains it.
-    listed: bool,
+    in_lock_table: bool,
 }
 
 /// The uses of a session's transaction.
@@ -152,15 +152,15 @@ impl SessionLocks {
             }
             let is_excluded = self.metadata.excluding.load(Ordering::SeqCst) > 0;
             match known {
-                Some(known) if !is_excluded && !known.listed => {
+                Some(known) if !is_excluded && !known.in_lock_table => {
                     known.modes.add(mode);
                     return Ok(());
                 }
                 None if !is_excluded => {
-                    uses.push(Use { key: key.0, modes: Modes::of(mode), listed: false });
+                    uses.push(Use { key: key.0, modes: Modes::of(mode), in_lock_table: false });
                     return Ok(());
                 }
-                Some(known) => known.list(&self.table, &self.uses.state)?,
+                Some(known) => known.move_to_lock_table(&self.table, &self.uses.state)?,
                 None => {}
             }
         }
@@ -171,7 +171,7 @@ impl SessionLocks {
         let mut uses = self.uses.uses.lock();
         match uses.iter_mut().find(|known| known.key == key.0) {
             Some(known) => known.modes.add(mode),
-            None => uses.push(Use { key: key.0, modes: Modes::of(mode), listed: true }),
+            None => uses.push(Use { key: key.0, modes: Modes::of(mode), in_lock_table: true }),
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl SessionLocks {
     /// Forgets all uses, because the transaction has ended.
     pub fn end_uses(&self) {
         let mut uses = self.uses.uses.lock();
-        for ended in uses.drain(..).filter(|ended| ended.listed) {
+        for ended in uses.drain(..).filter(|ended| ended.in_lock_table) {
             self.table.release(self.uses.state.id, ended.key);
         }
     }
@@ -251,7 +251,7 @@ impl SessionLocks {
         for session in sessions.iter().filter_map(Weak::upgrade) {
             let mut uses = session.uses.lock();
             for found in uses.iter_mut().filter(|found| wanted.iter().any(|(key, _)| *key == found.key)) {
-                found.list(&self.table, &session.state)?;
+                found.move_to_lock_table(&self.table, &session.state)?;
             }
         }
         Ok(())
@@ -261,12 +261,12 @@ impl SessionLocks {
 impl Use {
     /// Puts the use into the lock table. No conflicting lock can be there, because an excluding owner lists the uses
     /// first.
-    fn list(&mut self, table: &LockTable, state: &Arc<OwnerState>) -> Result<(), LockError> {
-        if !self.listed {
+    fn move_to_lock_table(&mut self, table: &LockTable, state: &Arc<OwnerState>) -> Result<(), LockError> {
+        if !self.in_lock_table {
             let writes = self.modes.cover(LockMode::IntentionExclusive);
             let mode = if writes { LockMode::IntentionExclusive } else { LockMode::IntentionShared };
             table.acquire(state, self.key, mode, None)?;
-            self.listed = true;
+            self.in_lock_table = true;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! makes empty trees where they are needed. To divide rows anew, the engine reads the partitions concerned and builds
 //! new ones (`rebuild`); all others stay as they are.
 
-use super::rebuild::{StoredRows, Target, built};
+use super::rebuild::{StoredRows, Target, keep_trees};
 use super::scheme::PartitionScheme;
 use super::{Partition, Partitioning};
 use crate::build::{BuildControl, TreeSource};
@@ -170,7 +170,7 @@ impl Ddl {
         put_tables.push(TableDef { partitioning, ..(**table).clone() });
         ddl::change_catalog(&self.core, CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         new.keep();
-        built(filled)?;
+        keep_trees(filled)?;
         drop(closed);
         ddl::after_drop(&self.core)?;
         Ok(moved)

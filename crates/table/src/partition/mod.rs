@@ -31,7 +31,7 @@ mod writes;
 
 pub use define::PartitionChange;
 pub use possible::Possible;
-pub(crate) use rebuild::{Finished, Targets, built};
+pub(crate) use rebuild::{Finished, Targets, keep_trees};
 pub use scheme::{
     BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, SubpartitionSpec,
 };

@@ -80,7 +80,7 @@ impl<'e> Target<'e> {
 }
 
 /// Keeps the trees, because the catalog names them now.
-pub(crate) fn built(targets: Vec<Target<'_>>) -> Result<()> {
+pub(crate) fn keep_trees(targets: Vec<Target<'_>>) -> Result<()> {
     targets.into_iter().try_for_each(|mut target| {
         if target.keeps_empty {
             target.new.keep();

@@ -53,7 +53,7 @@ impl<'t> Home<'t> {
 
     /// Rewrites an error of this table: the locator of a conflicting row becomes the one that the partitioned table
     /// uses.
-    pub(crate) fn of_error(self, error: TableError) -> TableError {
+    pub(crate) fn rewrite_error(self, error: TableError) -> TableError {
         match error {
             TableError::DuplicateEntry { entry, table, index, locator } => {
                 TableError::DuplicateEntry { entry, table, index, locator: self.locator(locator) }
@@ -75,7 +75,7 @@ impl Transaction {
         let moved = self
             .delete_locked(from.table, key, old)
             .and_then(|_| self.insert_numbered(to.table, new))
-            .map_err(|error| to.of_error(error));
+            .map_err(|error| to.rewrite_error(error));
         match moved {
             Ok(key) => Ok(to.locator(key)),
             Err(error) => {

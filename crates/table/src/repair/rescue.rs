@@ -36,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A damaged database, as far as it can be read.
-struct Wreck {
+struct DamagedDatabase {
     env: Arc<dyn Env>,
     store: Store,
     remains: Remains,
@@ -58,20 +58,20 @@ impl Maintenance {
         options: &EngineOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Rescue> {
-        let wreck = Wreck::open(from, options)?;
+        let damaged = DamagedDatabase::open(from, options)?;
         let mut rescue = Rescue::default();
         let ddl = Ddl::new(&self.core);
-        for (page, reason) in &wreck.remains.damaged {
+        for (page, reason) in &damaged.remains.damaged {
             rescue.pages.push((*page, reason.clone()));
         }
-        let (rows, lost) = wreck.catalog_rows(&self.core, progress)?;
+        let (rows, lost) = damaged.catalog_rows(&self.core, progress)?;
         let is_lost = |lower: &[u8], upper: &[u8]| {
             lost.iter().any(|gap| {
                 gap.lower.as_slice() < upper && gap.upper.as_ref().is_none_or(|end| end.as_slice() > lower)
             })
         };
         let left = decode_remains(&rows, &is_lost);
-        if !wreck.remains.directory_is_whole && left.databases.is_empty() && left.tables.is_empty() {
+        if !damaged.remains.directory_is_whole && left.databases.is_empty() && left.tables.is_empty() {
             // The tree taken for the catalog was another one.
             return Err(TableError::Corrupt("nothing is left of the catalog".into()));
         }
@@ -84,12 +84,12 @@ impl Maintenance {
         let (overflow, others): (Vec<_>, Vec<_>) = left.tables.iter().partition(|table| table.is_overflow);
         for table in overflow.into_iter().chain(others) {
             ddl.create_database(&table.database, Collation::DEFAULT, true)?;
-            rescue.tables.push(self.rescue_table(&wreck, table, &mut moved, progress)?);
+            rescue.tables.push(self.rescue_table(&damaged, table, &mut moved, progress)?);
         }
         let mut named: BTreeSet<SegmentId> =
             left.tables.iter().flat_map(|table| &table.indexes).map(|index| index.tree).collect();
-        named.extend(wreck.remains.first_segment());
-        for (id, segment) in &wreck.remains.segments {
+        named.extend(damaged.remains.first_segment());
+        for (id, segment) in &damaged.remains.segments {
             if segment.state == Some(SegmentState::Live) && !named.contains(id) && !lost.is_empty() {
                 let pages = segment.certain.len() + segment.claimed.len();
                 rescue
@@ -103,15 +103,15 @@ impl Maintenance {
     /// Makes a table with the same definition, and fills it with the readable rows.
     fn rescue_table(
         &self,
-        wreck: &Wreck,
+        damaged: &DamagedDatabase,
         table: &TableDef,
         moved: &mut BTreeMap<TableId, TableId>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<TableRepair> {
         let clustered = table.clustered();
-        let tree = Tree::open(&wreck.store, clustered.tree, clustered.root)?;
-        let found = tree.salvage_remains(&wreck.remains, progress)?;
-        let known = wreck.known_of(clustered.tree);
+        let tree = Tree::open(&damaged.store, clustered.tree, clustered.root)?;
+        let found = tree.salvage_remains(&damaged.remains, progress)?;
+        let known = damaged.known_of(clustered.tree);
         let mut copy = table.clone();
         copy.id = TableId(self.core.counters.new_object());
         for index in &mut copy.indexes {
@@ -126,16 +126,16 @@ impl Maintenance {
             None => overflow::new_overflow_table(&self.core, &mut copy, &mut new)?,
             Some(_) => None,
         };
-        let source = Source { env: &wreck.env, tree: clustered.tree, known: &known };
+        let source = Source { env: &damaged.env, tree: clustered.tree, known: &known };
         let salvaged = build(&self.core, &copy, found, &source, false, &mut new)?;
         copy.indexes = salvaged.indexes;
-        let counted = wreck.counters.rows(table.id);
+        let counted = damaged.counters.rows(table.id);
         let rows = salvaged.report.rows;
         let counters = CounterChange {
             table: copy.id,
             rows: i64::try_from(rows).unwrap_or(i64::MAX),
-            next_row_id: wreck.counters.next_row_id(table.id),
-            next_auto_increment: wreck.counters.next_auto_increment(table.id),
+            next_row_id: damaged.counters.next_row_id(table.id),
+            next_auto_increment: damaged.counters.next_auto_increment(table.id),
         };
         let repair = TableRepair {
             table: match table.is_overflow {
@@ -161,8 +161,8 @@ impl Maintenance {
     }
 }
 
-impl Wreck {
-    fn open(env: &Arc<dyn Env>, options: &EngineOptions) -> Result<Wreck> {
+impl DamagedDatabase {
+    fn open(env: &Arc<dyn Env>, options: &EngineOptions) -> Result<DamagedDatabase> {
         let mut replay = Replay::default();
         let handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)> = vec![(HandlerId::BTREE, Arc::new(TreeRedo))];
         let (store, mut remains) =
@@ -172,7 +172,7 @@ impl Wreck {
         let pages = quarantine.pages().filter(|(page, _)| **page != PageNo::NONE);
         remains.unusable.extend(pages.map(|(page, reason)| (*page, reason.clone())));
         let counters = Counters::new(counters);
-        Ok(Wreck { env: env.clone(), store, remains, counters, pending, quarantine })
+        Ok(DamagedDatabase { env: env.clone(), store, remains, counters, pending, quarantine })
     }
 
     /// The changes still to be made to a tree.

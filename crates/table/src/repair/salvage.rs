@@ -71,7 +71,7 @@ pub(super) fn build(
         let mut attempt = NewTrees::new(core);
         let memory = core.options.build_memory_bytes;
         let pending = PendingRows::new(&core.env, memory, source.env, source.tree, source.known)?;
-        match Building::new(core, table, &found, &left_out, dry_run, &mut attempt)?.run(&found, pending) {
+        match Building::new(core, table, &found, &left_out, dry_run, &mut attempt)?.build(&found, pending) {
             Ok(mut salvaged) => {
                 for index in salvaged.indexes.iter().filter(|_| !dry_run) {
                     new.note(index.tree);
@@ -136,7 +136,7 @@ impl<'a, 'e> Building<'a, 'e> {
     }
 
     /// Merges the rows found with the pending changes, both in key order.
-    fn run(mut self, found: &Salvage, mut pending: PendingRows) -> Result<Salvaged> {
+    fn build(mut self, found: &Salvage, mut pending: PendingRows) -> Result<Salvaged> {
         pending.merge(found, |key, payload| self.row(key, payload))?;
         (self.report.made_up, self.report.unknown) = pending.outcome();
         self.finish()

@@ -44,7 +44,7 @@ impl Transaction {
         }
         let home = Home::of_row(table, row)?;
         self.check_writable(home.table)?;
-        let key = self.insert_numbered(home.table, row).map_err(|error| home.of_error(error))?;
+        let key = self.insert_numbered(home.table, row).map_err(|error| home.rewrite_error(error))?;
         if auto_increment.is_none()
             && let Some(value) = table.auto_increment_column().and_then(|column| row.get(column))
         {
@@ -147,7 +147,7 @@ impl Transaction {
             return self.move_row((home, key, old), to, new);
         }
         let changed = self.update_stored(home.table, key, old, new);
-        changed.map(|key| home.locator(key)).map_err(|error| home.of_error(error))
+        changed.map(|key| home.locator(key)).map_err(|error| home.rewrite_error(error))
     }
 
     /// Replaces a row within the table that it is in. Its key from now on.

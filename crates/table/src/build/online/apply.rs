@@ -204,7 +204,7 @@ impl BuiltTree {
 
     /// Checks the prefixes that were added, and those that several rows had; remembers those that several
     /// rows have now.
-    pub(super) fn look_again(&mut self) -> Result<()> {
+    pub(super) fn recheck_duplicates(&mut self) -> Result<()> {
         for prefix in std::mem::take(&mut self.changed).into_iter().chain(std::mem::take(&mut self.suspects))
         {
             if self.suspects.len() > MOST_SUSPECTS {

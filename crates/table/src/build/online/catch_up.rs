@@ -54,7 +54,7 @@ impl<'a> CatchUp<'a> {
     /// # Errors
     /// 1071 if a new key is too long; errors of the derivation for a row; `DuplicateEntry` (1062) if rows
     /// have the same clustered key; 1412 if an old version is gone; errors of the store; 1317.
-    pub(crate) fn run(&mut self) -> Result<()> {
+    pub(crate) fn catch_up(&mut self) -> Result<()> {
         let (mut before, mut shortest, mut longer) = (u64::MAX, u64::MAX, 0);
         let mut pause = Duration::ZERO;
         while longer < MOST_LONGER_ROUNDS {
@@ -91,7 +91,7 @@ impl<'a> CatchUp<'a> {
     /// entries since the first snapshot.
     ///
     /// # Errors
-    /// `DuplicateEntry` (1062), and the errors of [`run`](Self::run).
+    /// `DuplicateEntry` (1062), and the errors of [`catch_up`](Self::catch_up).
     pub(crate) fn finish(mut self) -> Result<Vec<i64>> {
         while self.sources.iter().any(|source| source.watch.noted() > 0) {
             // The changes of a commit that failed half-way will never be visible.
@@ -122,7 +122,7 @@ impl<'a> CatchUp<'a> {
         }
         self.derivation.settle(&self.view, self.cancel)?;
         for built in &mut self.trees {
-            built.look_again()?;
+            built.recheck_duplicates()?;
         }
         let many = self.trees.iter().position(|built| built.suspects.len() > MOST_SUSPECTS);
         let many = many.and_then(|tree| Some((tree, self.trees.get(tree)?.suspects.first()?)));
