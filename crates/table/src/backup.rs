@@ -1,10 +1,12 @@
-//! Backups of a database that is open, and databases made of them.
+//! Backups of an open database, and restoring databases from them.
 //!
-//! What the store does ([`leafline_storage`], `backup`) is all there is to it but for two kinds of files beside pages and log: the operations of
-//! large commits (`commits/`) and what is kept of quarantined trees (`quarantine/`). They are written before the log relies on them, and
-//! removed when it does not any more. So those are needed that are there at the moment of the backup's end: it is decided, and they are opened,
-//! while nobody can remove one; then they can be copied whatever becomes of their names. More may be copied than is needed: opening what is
-//! restored removes that, as after a crash.
+//! The store does the work ([`leafline_storage`], `backup`). This module adds two kinds of files besides
+//! pages and log: the operations of large commits (`commits/`) and the records of quarantined trees
+//! (`quarantine/`). They are written before the log relies on them, and removed when it no longer does. The
+//! backup therefore needs the files that exist at its end. At that moment, while no thread can remove a
+//! file, the list is fixed and the files are opened. After that they can be copied even if their names are
+//! removed. The backup may contain more files than it needs: opening the restored database removes them, as
+//! after a crash.
 
 use crate::engine::Engine;
 use crate::error::Result;
@@ -18,11 +20,13 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 impl Maintenance {
-    /// Makes a backup in the directory `target`, which is empty, while others go on: of everything, or of what has changed since `parent`
-    /// was made. It holds all that is committed when this is called, and of what is committed meanwhile each transaction as a whole or not at all.
+    /// Makes a backup in the directory `target`, which must be empty, while others use the database. It
+    /// contains everything, or the changes since `parent` was made. It includes every transaction committed
+    /// before the call; a transaction that commits during the backup is included as a whole or not at all.
     ///
     /// # Errors
-    /// Damage of a page, which is named; what cannot be written; that it was cancelled. What is in `target` then is recognised as no backup.
+    /// Damage, with the page; errors of writing; the error of a cancellation. The contents of `target` are
+    /// then not recognised as a backup.
     pub fn backup(
         &self,
         target: &Arc<dyn Env>,
@@ -64,7 +68,7 @@ fn open_files(env: &dyn Env) -> Result<Vec<(String, Arc<dyn File>)>> {
             let name = format!("{directory}/{name}");
             match env.open(&name, OpenMode::Existing) {
                 Ok(file) => files.push((name, file)),
-                // A commit that did not come so far that the log names it.
+                // The file of a commit that the log does not name yet.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(io_error("open", &name, error)),
             }
@@ -73,15 +77,17 @@ fn open_files(env: &dyn Env) -> Result<Vec<(String, Arc<dyn File>)>> {
     Ok(files)
 }
 
-/// Directories of files that are not the store's.
+/// Directories of files that the store does not own.
 const OTHERS: [&str; 3] = [txn::op_run::DIRECTORY, quarantine::DIRECTORY, run::TEMP];
 
-/// Makes a database in the directory `target`, which is empty but for what a restore that was broken off has left, of a full backup and those that add to it, in this order, and finishes what was
-/// not finished in it, as after a crash.
+/// Restores a database into the directory `target`, from a full backup and the backups that add to it, in
+/// this order. Then finishes unfinished work in it, as after a crash. `target` must be empty, except for
+/// what an interrupted restore has left.
 ///
 /// # Errors
-/// Damage; backups that do not follow upon each other; what cannot be read or written; that it was cancelled. What was made in `target` is removed
-/// then, as far as it can be; the rest cannot be opened.
+/// Damage; backups that do not follow each other; errors of reading and writing; the error of a
+/// cancellation. The restored files are then removed from `target` as far as possible; the rest cannot be
+/// opened.
 pub fn restore(
     target: &Arc<dyn Env>,
     backups: &[Arc<dyn Env>],
@@ -92,7 +98,7 @@ pub fn restore(
     let restore = Restore::begin(target.clone(), backups, &OTHERS)?;
     let made = make(restore, target, options, progress, cancel);
     if made.is_err() {
-        // Why it failed is what matters.
+        // The error of the restore is the one to report.
         let _ = Restore::give_up(&**target, &OTHERS);
     }
     made
@@ -116,10 +122,10 @@ fn make(
     Ok(Restore::complete(&**target)?)
 }
 
-/// Reads a backup from the beginning to the end and says what it is.
+/// Reads a backup from beginning to end, and returns its description.
 ///
 /// # Errors
-/// It is not complete, or is damaged; it cannot be read; that it was cancelled.
+/// Missing parts or damage; errors of reading; the error of a cancellation.
 pub fn verify_backup(backup: &Arc<dyn Env>, progress: &Progress, cancel: &CancelToken) -> Result<Manifest> {
     let mut verification = Verification::begin(backup.clone())?;
     progress.begin(Stage::Restoring, (1, 1), verification.progress().1);

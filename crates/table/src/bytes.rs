@@ -1,4 +1,4 @@
-//! Reading and writing the bytes of this crate's records: little-endian, every read checked.
+//! Reading and writing the bytes of this crate's records: little-endian, with every read checked.
 
 use crate::error::{Result, TableError};
 
@@ -44,14 +44,15 @@ impl ByteWriter {
         self
     }
 
-    /// A u32 length and the bytes. What is written here is far below 4 GiB: rows, keys, names.
+    /// Writes a length (u32) and the bytes. Everything written here is far below 4 GiB: rows, keys, names.
     pub(crate) fn bytes(&mut self, value: &[u8]) -> &mut ByteWriter {
         self.u32(value.len() as u32);
         self.0.extend_from_slice(value);
         self
     }
 
-    /// An integer that is small as a rule: seven bits a byte, the lowest first; all but the last byte have the highest bit set.
+    /// Writes an integer that is usually small: seven bits a byte, the lowest first; all bytes except the
+    /// last have the highest bit set.
     pub(crate) fn short(&mut self, mut value: u64) -> &mut ByteWriter {
         while value > 0x7f {
             self.0.push(value as u8 | 0x80);
@@ -60,7 +61,7 @@ impl ByteWriter {
         self.u8(value as u8)
     }
 
-    /// A short length and the bytes.
+    /// Writes a length, as [`short`](Self::short) does, and the bytes.
     pub(crate) fn short_bytes(&mut self, value: &[u8]) -> &mut ByteWriter {
         self.short(value.len() as u64);
         self.0.extend_from_slice(value);
@@ -72,7 +73,7 @@ impl ByteWriter {
     }
 }
 
-/// Takes a record apart.
+/// Decodes a record.
 #[derive(Debug)]
 pub(crate) struct ByteReader<'a> {
     what: &'static str,
@@ -80,12 +81,12 @@ pub(crate) struct ByteReader<'a> {
 }
 
 impl<'a> ByteReader<'a> {
-    /// Reads `bytes`, which are a `what`.
+    /// Makes a reader of `bytes`, which are a `what`.
     pub(crate) fn new(what: &'static str, bytes: &'a [u8]) -> ByteReader<'a> {
         ByteReader { what, rest: bytes }
     }
 
-    /// The error for contents that cannot be.
+    /// The error for invalid contents.
     pub(crate) fn damaged(&self, why: impl std::fmt::Display) -> TableError {
         TableError::Corrupt(format!("{}: {why}", self.what))
     }
@@ -169,7 +170,7 @@ impl<'a> ByteReader<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|_| self.damaged("a name is not UTF-8"))
     }
 
-    /// The format byte, which must be `known`. Formats are numbered from 1.
+    /// Reads the format byte, which must be `known`. Formats are numbered from 1.
     pub(crate) fn format(&mut self, known: u8) -> Result<()> {
         match self.u8()? {
             found if found == known => Ok(()),
@@ -178,17 +179,17 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     pub(crate) fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// What is left.
+    /// The remaining bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Nothing may be left.
+    /// Checks that nothing is left.
     pub(crate) fn end(&self) -> Result<()> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.damaged("bytes are left over")) }
     }

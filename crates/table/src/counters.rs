@@ -1,8 +1,9 @@
 //! Counters of tables: rows, hidden row ids, AUTO_INCREMENT values, and numbers for new objects.
 //!
-//! They live in memory. Each commit record carries what it changes, each checkpoint carries them whole, together
-//! with the log position up to which commits are counted in, so that recovery counts every commit exactly once.
-//! Values handed out by statements that did not commit are lost at a crash at most, never reused after a commit.
+//! The counters live in memory. Each commit record contains its changes of counters. Each checkpoint
+//! contains all counters, with the log position up to which commits are included, so that recovery counts
+//! every commit exactly once. At a crash, values given out by uncommitted statements may be lost; a value
+//! is never reused after a commit.
 //!
 //! Checkpoint payload, little-endian:
 //!
@@ -49,7 +50,7 @@ impl TableCounters {
     }
 }
 
-/// What checkpoints carry.
+/// The counters in a checkpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CounterState {
     pub(crate) newest: CommitTs,
@@ -65,7 +66,7 @@ impl Default for CounterState {
 }
 
 impl CounterState {
-    /// Counts a commit in, unless it is already.
+    /// Includes a commit, unless it is included already.
     pub(crate) fn count(&mut self, end: Lsn, ts: CommitTs, next_object: u64, changes: &[CounterChange]) {
         self.newest = self.newest.max(ts);
         self.next_object = self.next_object.max(next_object);
@@ -107,13 +108,13 @@ impl CounterState {
 #[derive(Debug)]
 pub(crate) struct Counters {
     state: Mutex<CounterState>,
-    /// Rows written per table since the engine was opened; in no checkpoint.
+    /// The rows written per table since the engine was opened; not part of checkpoints.
     written: RwLock<HashMap<TableId, AtomicU64>>,
-    /// Of those who make tables: numbers from which on are theirs.
+    /// For each builder of new tables, the number from which on new objects are protected.
     new: Mutex<Vec<u64>>,
 }
 
-/// Keeps what is counted of tables that are new since, until it is dropped.
+/// Keeps the counters of tables created since, until it is dropped.
 pub(crate) struct KeepsNew<'c> {
     counters: &'c Counters,
     from: u64,
@@ -133,9 +134,9 @@ impl Counters {
         Counters { state: Mutex::new(state), written: RwLock::default(), new: Mutex::default() }
     }
 
-    /// Runs `append`, which takes a timestamp, appends a commit's record to the log and returns the timestamp and the
-    /// record's end, and counts the commit in, so that a checkpoint has both or neither. One commit at a time is in here:
-    /// timestamps ascend in the log.
+    /// Runs `append`, which takes a timestamp, appends a commit's record to the log, and returns the
+    /// timestamp and the record's end. Then includes the commit. A checkpoint thus contains both or
+    /// neither. Only one commit at a time runs this, so that timestamps ascend in the log.
     pub(crate) fn append<E>(
         &self,
         next_object: u64,
@@ -148,7 +149,7 @@ impl Counters {
         Ok((ts, end))
     }
 
-    /// Counts in what no commit says: of tables that do not outlive the process.
+    /// Includes changes that no commit records: those of tables that do not outlive the process.
     pub(crate) fn merge(&self, changes: &[CounterChange]) {
         let mut state = self.state.lock();
         for change in changes {
@@ -156,7 +157,7 @@ impl Counters {
         }
     }
 
-    /// Notes that a commit inserts, changes or deletes so many rows of a table.
+    /// Notes that a commit inserts, changes or deletes this many rows of a table.
     pub(crate) fn note_written(&self, table: TableId, rows: u64) {
         if let Some(written) = self.written.read().get(&table) {
             written.fetch_add(rows, Ordering::Relaxed);
@@ -165,17 +166,17 @@ impl Counters {
         self.written.write().entry(table).or_default().fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Rows of a table that were written since the engine was opened.
+    /// The number of rows of a table written since the engine was opened.
     pub(crate) fn rows_written(&self, table: TableId) -> u64 {
         self.written.read().get(&table).map_or(0, |written| written.load(Ordering::Relaxed))
     }
 
-    /// The counters for a checkpoint.
+    /// Encodes the counters for a checkpoint.
     pub(crate) fn payload(&self) -> Vec<u8> {
         self.state.lock().encode()
     }
 
-    /// Forgets the tables that `exists` does not know, but for those that are [new](Self::keep_new).
+    /// Forgets the tables for which `exists` returns false, except for [new](Self::keep_new) ones.
     pub(crate) fn retain(&self, exists: impl Fn(TableId) -> bool) {
         let new = self.new.lock().iter().min().copied().unwrap_or(u64::MAX);
         let stays = |table: TableId| table.0 >= new || exists(table);
@@ -183,14 +184,14 @@ impl Counters {
         self.written.write().retain(|&table, _| stays(table));
     }
 
-    /// For those who make tables, and count in them, before the catalog knows them.
+    /// Protects the counters of tables that a caller makes, until the catalog contains the tables.
     pub(crate) fn keep_new(&self) -> KeepsNew<'_> {
         let from = self.next_object();
         self.new.lock().push(from);
         KeepsNew { counters: self, from }
     }
 
-    /// A number for a new database, table or index.
+    /// Returns a number for a new database, table or index.
     pub(crate) fn new_object(&self) -> u64 {
         let mut state = self.state.lock();
         let id = state.next_object;
@@ -198,21 +199,21 @@ impl Counters {
         id
     }
 
-    /// Numbers from here on were never used.
+    /// The first number that was never used.
     pub(crate) fn next_object(&self) -> u64 {
         self.state.lock().next_object
     }
 
-    /// Committed rows of a table.
+    /// The number of committed rows of a table.
     pub(crate) fn rows(&self, table: TableId) -> u64 {
         let state = self.state.lock();
         state.tables.get(&table).map_or(0, |counters| u64::try_from(counters.rows).unwrap_or(0))
     }
 
-    /// A hidden row id for a row of the table with that number and name.
+    /// Returns a hidden row id for a row of the table with this number and name.
     ///
     /// # Errors
-    /// 1114 when all are used.
+    /// 1114 if all are used.
     pub(crate) fn new_row_id(&self, table: TableId, name: &str) -> Result<u64> {
         let mut state = self.state.lock();
         let counters = state.tables.entry(table).or_default();
@@ -224,13 +225,13 @@ impl Counters {
         Ok(id)
     }
 
-    /// Hidden row ids from here on are unused.
+    /// The first unused hidden row id.
     pub(crate) fn next_row_id(&self, table: TableId) -> u64 {
         self.state.lock().tables.get(&table).map_or(1, |counters| counters.next_row_id)
     }
 
-    /// An AUTO_INCREMENT value: the next one of `numbering`, but at most `max` (MySQL hands out the last value again and again,
-    /// so that the insert fails as a duplicate).
+    /// Returns an AUTO_INCREMENT value: the next one of `numbering`, but at most `max`. MySQL gives out the
+    /// last value again and again, so that the insert fails as a duplicate.
     pub(crate) fn new_auto_increment(&self, table: TableId, max: u64, numbering: Numbering) -> u64 {
         let mut state = self.state.lock();
         let counters = state.tables.entry(table).or_default();
@@ -239,14 +240,14 @@ impl Counters {
         value
     }
 
-    /// AUTO_INCREMENT values up to `value` are used.
+    /// Notes that AUTO_INCREMENT values up to `value` are used.
     pub(crate) fn use_auto_increment(&self, table: TableId, value: u64) {
         let mut state = self.state.lock();
         let counters = state.tables.entry(table).or_default();
         counters.next_auto_increment = counters.next_auto_increment.max(value.saturating_add(1));
     }
 
-    /// The table's next row gets that number: those from it on were not used.
+    /// Sets the number of the table's next row to `next`; the numbers from it on were not used.
     pub(crate) fn take_back_auto_increment(&self, table: TableId, next: u64) {
         if let Some(counters) = self.state.lock().tables.get_mut(&table) {
             counters.next_auto_increment = next;

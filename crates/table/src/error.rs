@@ -1,4 +1,4 @@
-//! The one error type of this crate, and its place among MySQL's error numbers.
+//! The error type of this crate, and its translation into MySQL's error numbers.
 
 use crate::catalog::TableDef;
 use crate::index::KeyText;
@@ -11,130 +11,139 @@ use std::io::ErrorKind;
 /// `Result` with a [`TableError`].
 pub type Result<T, E = TableError> = std::result::Result<T, E>;
 
-/// What can go wrong with tables and transactions.
+/// An error of tables or transactions.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The storage layer failed.
+    /// An error of the storage layer.
     #[error(transparent)]
     Storage(StorageError),
-    /// A tree failed.
+    /// An error of a tree.
     #[error(transparent)]
     Tree(BtreeError),
-    /// A value could not be encoded or decoded, or a definition is not one MySQL accepts; carries MySQL's error.
+    /// A value cannot be encoded or decoded, or MySQL's rules do not allow a definition; contains MySQL's
+    /// error.
     #[error("{0}")]
     Sql(MysqlError),
-    /// What the foreign key of another table keeps from being done. The error tells of that table, of which not everybody may know.
+    /// The foreign key of another table forbids the operation. The error names that table, which not every
+    /// user may know of.
     #[error("{error}")]
     ReferredTo {
         /// MySQL's error.
         error: MysqlError,
-        /// The table with the key: its database, and its name.
+        /// The database and name of the table with the foreign key.
         child: (String, String),
     },
-    /// A row with the same key is there already (1062).
+    /// A row with the same key exists already (1062).
     #[error("Duplicate entry '{entry}' for key '{table}.{index}'")]
     DuplicateEntry {
         /// The key's values.
         entry: KeyText,
-        /// Name of the table.
+        /// The name of the table.
         table: String,
-        /// Name of the index.
+        /// The name of the index.
         index: String,
-        /// Clustered key of the row that is in the way.
+        /// The clustered key of the existing row.
         locator: Vec<u8>,
     },
-    /// The row was changed by a commit that the snapshot does not see (1213). A statement that nobody has seen a result of
-    /// can be run again under a newer snapshot, with the locks it has; else the transaction has to be.
+    /// A commit that the snapshot does not see has changed the row (1213). If nobody has seen a result of
+    /// the statement, it can be run again under a newer snapshot, with the locks it holds. Otherwise the
+    /// transaction must be run again.
     #[error("Deadlock found when trying to get lock; try restarting transaction")]
     WriteConflict,
-    /// Two transactions or more waited for each other, and this one was chosen to give up (1213). It has to be rolled
-    /// back, which releases its locks; then it can be tried again.
+    /// Two or more transactions waited for each other, and this one was chosen as the victim (1213). It
+    /// must be rolled back, which releases its locks; then it can be run again.
     #[error("Deadlock found when trying to get lock; try restarting transaction")]
     Deadlock,
     /// Another transaction held a lock for longer than the limit (1205).
     #[error("Lock wait timeout exceeded; try restarting transaction")]
     LockWaitTimeout,
-    /// Another transaction holds a lock, and waiting was not wanted (3572).
+    /// Another transaction holds a lock, and the statement does not wait (3572).
     #[error("Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.")]
     LockNotAvailable,
-    /// More rows are locked than there is memory for (1206).
+    /// The locks need more memory than there is (1206).
     #[error("The total number of locks exceeds the lock table size")]
     LockTableFull,
-    /// The definition of the table is newer than the snapshot, or older than the one in force (1412).
+    /// The definition of the table is newer than the snapshot, or is not in force any more (1412).
     #[error("Table definition has changed, please retry transaction")]
     DefinitionChanged,
-    /// Old versions of rows that the snapshot needs were given up, because there was neither memory nor temporary space for
-    /// them (1412, as InnoDB has it where the history that a read view needs is gone). The transaction can be tried again.
+    /// Old row versions that the snapshot needs were given up, because neither memory nor temporary space
+    /// was available (1412, as in InnoDB when the history of a read view is gone). The transaction can be
+    /// run again.
     #[error("Old versions of rows were given up for lack of temporary space; please retry transaction")]
     SnapshotTooOld,
-    /// One row, or one entry of an index, was written too often by one transaction (1197).
+    /// One transaction has written a row, or an entry of an index, too often (1197).
     #[error("the transaction's writes to one row are {size} bytes together; they may be {limit}")]
     TransactionTooLarge {
-        /// Bytes of the writes.
+        /// The size of the writes in bytes.
         size: u64,
-        /// Bytes they may have.
+        /// The maximum size in bytes.
         limit: u64,
     },
-    /// A write in a transaction that may only read (1792).
+    /// A write in a read-only transaction (1792).
     #[error("Cannot execute statement in a READ ONLY transaction.")]
     ReadOnlyTransaction,
-    /// A secondary index is quarantined: recovery could not bring it up to date (1712, as InnoDB has it where an index is marked
-    /// corrupt). It cannot be read, nor can its table be written to, until a repair has built it anew, or it is dropped.
+    /// A secondary index is quarantined: recovery could not bring it up to date (1712, as in InnoDB when an
+    /// index is marked corrupt). It cannot be read, nor can its table be written, until a repair has
+    /// rebuilt it or it is dropped.
     #[error(
         "Index {index} is corrupted: it lacks changes of table '{table}', and is to be repaired ('leafline repair') or dropped"
     )]
     IndexQuarantined {
-        /// Name of the index.
+        /// The name of the index.
         index: String,
-        /// Name of the table, with its database.
+        /// The database and name of the table.
         table: String,
     },
-    /// The rows of a table are quarantined: recovery could not bring them up to date (1877, as InnoDB has it where a table is
-    /// marked corrupt). The table cannot be used until it is repaired, truncated or dropped.
+    /// The rows of a table are quarantined: recovery could not bring them up to date (1877, as in InnoDB
+    /// when a table is marked corrupt). The table cannot be used until it is repaired, truncated or
+    /// dropped.
     #[error(
         "Operation cannot be performed. The table '{table}' is missing, corrupt or contains bad data: not all changes could be \
          made to it; it is to be repaired ('leafline repair')"
     )]
     TableQuarantined {
-        /// Name of the table, with its database.
+        /// The database and name of the table.
         table: String,
     },
-    /// A page that a database cannot be opened without is damaged: a space map, the segment directory, or the catalog.
+    /// A page is damaged without which the database cannot be opened: a space map, the segment directory,
+    /// or the catalog.
     #[error(
         "the database cannot be opened: {0}; a page is damaged that says what the others are. 'leafline repair \
          DIR --into NEW' writes what is left of it to a new database"
     )]
     NotOpened(Box<TableError>),
-    /// Something on disk was written by another version of this program, in a format that this one does not read.
+    /// Another version of this program has written something on disk in a format that this version does not
+    /// read.
     #[error(
         "the database was written by {} version of Leafline: a {what} has format {found}, and this one reads format \
          {known}; that version can dump it for this one to load",
         if found < known { "an older" } else { "a newer" }
     )]
     OtherFormat {
-        /// What it is.
+        /// The kind of object.
         what: &'static str,
         /// Its format.
         found: u8,
-        /// The one that this program reads.
+        /// The format that this program reads.
         known: u8,
     },
-    /// Something on disk contradicts what this crate wrote there.
+    /// Something on disk contradicts what this crate writes.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
-    /// A rule of this crate does not hold: a bug.
+    /// A rule of this crate is violated, which is a bug.
     #[error("internal error: {0}")]
     Internal(String),
 }
 
 impl TableError {
-    /// An error that tells of a table whose foreign key refers to another.
+    /// Makes the error that names a table whose foreign key refers to another table.
     pub(crate) fn referred_to(error: MysqlError, child: &TableDef) -> TableError {
         TableError::ReferredTo { error, child: (child.database.clone(), child.name.clone()) }
     }
 
-    /// Whether something on disk cannot be read, or is not what it must be; the rest of the database may well be sound.
+    /// Returns whether something on disk cannot be read or is invalid; the rest of the database may be
+    /// sound.
     pub fn is_damage(&self) -> bool {
         match self {
             TableError::Corrupt(_)
@@ -147,7 +156,7 @@ impl TableError {
         }
     }
 
-    /// Whether the disk is full.
+    /// Returns whether the disk is full.
     pub(crate) fn is_disk_full(&self) -> bool {
         matches!(self, TableError::Storage(StorageError::DiskFull))
     }
@@ -177,7 +186,7 @@ impl From<BtreeError> for TableError {
 impl From<CodecError> for TableError {
     fn from(error: CodecError) -> TableError {
         match error {
-            // Who reads has an older definition than who wrote.
+            // The reader has an older definition than the writer.
             CodecError::UnknownVersion(_) => TableError::DefinitionChanged,
             error => TableError::Sql(error.into()),
         }

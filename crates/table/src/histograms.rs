@@ -1,4 +1,4 @@
-//! Histograms as a part of the catalog: put there and removed by `ANALYZE TABLE`.
+//! Histograms in the catalog, which `ANALYZE TABLE` adds and removes.
 
 use crate::catalog::{HistogramDef, TableDef};
 use crate::ddl;
@@ -8,10 +8,10 @@ use crate::error::{Result, TableError};
 use std::sync::Arc;
 
 impl Ddl {
-    /// Puts histograms of columns of `table` in the place of those there are, and removes those of the columns in `removed`.
+    /// Replaces histograms of columns of `table`, and removes those of the columns in `removed`.
     ///
     /// # Errors
-    /// `DefinitionChanged` if the table has other columns by now or is not there any more, what the store returns.
+    /// `DefinitionChanged` if the table does not exist any more or has other columns; errors of the store.
     pub fn change_histograms(
         &self,
         table: &TableDef,

@@ -4,64 +4,67 @@ use crate::options::EngineOptions;
 use leafline_btree::policy;
 use leafline_storage::Store;
 
-/// Bytes a lock takes, in the lock table and in its owner's list: from 36 to 73, as both double when they are full.
+/// The memory of a lock in bytes, in the lock table and in its owner's list: between 36 and 73, because
+/// both double when they are full.
 pub(crate) const LOCK_BYTES: u64 = 64;
-/// Locks may take this part of what the buffer pool has.
+/// Locks may take the buffer pool's memory divided by this number.
 const LOCK_SHARE: u64 = 8;
-/// Old versions and ghosts may take this part of the buffer pool.
+/// Old versions and ghosts may take the buffer pool's memory divided by this number.
 const VERSION_SHARE: u64 = 4;
-/// However small the pool is.
+/// The minimum number of locks, however small the pool is.
 const LEAST_LOCKS: u64 = 1 << 16;
 
-/// The writes of one transaction, and then the operations of its commit, may take this part of what the buffer pool has, in
-/// memory.
+/// In memory, the writes of one transaction, and then the operations of its commit, may take the buffer
+/// pool's memory divided by this number.
 const WRITE_SET_SHARE: u64 = 4;
-/// However small the pool is.
+/// The minimum for these, in bytes, however small the pool is.
 const LEAST_WRITE_SET: u64 = 1 << 20;
-/// However large it is: one would notice how long it takes to write more than that to a file.
+/// The maximum for these, in bytes, however large the pool is: writing more than that to a file at once
+/// would cause a noticeable delay.
 const LARGEST_WRITE_SET: u64 = 256 << 20;
-/// What is put together, in memory, when files are merged.
+/// The maximum size of a row's history, in bytes, which is assembled in memory when files are merged.
 const LARGEST_ROW_HISTORY: u64 = 256 << 20;
 
-/// What takes buffered changes may take this part of the buffer pool, and of all that are allowed.
+/// The tree that receives buffered changes may take the buffer pool's memory, and the space for buffered
+/// changes, divided by this number.
 const L0_SHARE: u64 = 8;
 
-/// A commit record may take this part of the log.
+/// A commit record may take the log's capacity divided by this number.
 const INLINE_SHARE: u64 = 16;
-/// A large commit records how far it is after this part of the log.
+/// A large commit records its progress after this part of the log, in the same way.
 const PROGRESS_SHARE: u64 = 32;
 
-/// What keys, rows and commits may be at most, in bytes.
+/// The maximum sizes of keys, rows and commits, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// An index's declared parts, and a key in a tree.
+    /// The declared parts of an index, and a key in a tree.
     pub max_key: usize,
     /// An entry, key and payload together.
     pub max_entry: usize,
-    /// The operations of a commit, in its log record; more go to a file of their own.
+    /// The operations of a commit in its log record; more operations go to a file.
     pub inline_commit: usize,
-    /// Log bytes after which a commit with such a file records how far it is.
+    /// The log bytes after which a commit with such a file records its progress.
     pub progress_bytes: usize,
-    /// The writes of one transaction in memory; beyond, they go to files.
+    /// The writes of one transaction in memory; more go to files.
     pub write_set_memory: u64,
-    /// The operations of one commit in memory; beyond, they are sorted on disk.
+    /// The operations of one commit in memory; more are sorted on disk.
     pub commit_memory: u64,
     /// All writes of one transaction to the same row.
     pub max_row_history: u64,
-    /// Memory of old versions and of ghosts that wait to be removed; more goes to files.
+    /// Old versions and ghosts in memory; more go to files.
     pub version_memory: u64,
-    /// Bytes of buffered changes.
+    /// Buffered changes.
     pub change_buffer: u64,
-    /// Bytes of those in the tree that takes them; then they are written to a run.
+    /// Buffered changes in the tree that receives them; beyond that they are written to a run.
     pub change_buffer_l0: u64,
-    /// Locks held at once, by all transactions, if the buffer pool lends the memory.
+    /// The number of locks held at once by all transactions, if the buffer pool lends the memory.
     pub max_locks: u64,
 }
 
 impl Limits {
     pub(crate) fn new(store: &Store, options: &EngineOptions) -> Limits {
         let log = options.store.log_capacity_bytes;
-        // Counters and the rest of a commit record take some too.
+        // Counters and the rest of a commit record take some space, too.
         let inline = (store.max_logical_payload() / 2).min((log / INLINE_SHARE) as usize);
         let pool = options.store.buffer_pool_bytes;
         let of_transaction = (pool / WRITE_SET_SHARE).clamp(LEAST_WRITE_SET, LARGEST_WRITE_SET);
@@ -84,7 +87,8 @@ impl Limits {
         }
     }
 
-    /// Bytes of buffered changes, and of those in the tree that takes them, where they may take so many percent of a pool.
+    /// The limits of buffered changes, and of the tree that receives them, if they may take `percent` of a
+    /// pool.
     pub(crate) fn of_change_buffer(pool: u64, percent: Option<u64>) -> (u64, u64) {
         let most = pool / 100 * percent.unwrap_or(100);
         (most, most.min(pool) / L0_SHARE)

@@ -1,6 +1,7 @@
-//! Memory that is borrowed from the buffer pool, so that `buffer_pool_size` caps whatever transactions make grow.
+//! Memory borrowed from the buffer pool, so that `buffer_pool_size` limits everything that grows with
+//! transactions.
 //!
-//! Who uses memory counts it himself, and asks his account before there is more of it than is granted.
+//! A user of memory counts its own use, and asks its account before it exceeds the granted amount.
 //!
 //! | account of | kept by | when the pool lends no more |
 //! |---|---|---|
@@ -9,29 +10,30 @@
 //! | old versions of rows and ghosts | `txn::history_memory` | they go to files |
 //! | locks | `lock::table` | error 1206 |
 //!
-//! What can go to files leaves a part of the pool's memory to what cannot: else a few large transactions would leave
-//! no memory for the locks of the small ones.
+//! Users that can write to files leave a part of the pool's memory to users that cannot. Otherwise a few
+//! large transactions would leave no memory for the locks of the small ones.
 
 use crate::error::Result;
 use leafline_storage::{MemoryLoan, StorageError, Store};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much an account takes.
+/// The terms of an account.
 #[derive(Debug)]
 pub(crate) struct Terms {
-    /// Bytes that are granted without borrowing, so that little costs nothing.
+    /// The number of bytes granted without borrowing, so that small uses cost nothing.
     pub(crate) allowance: u64,
-    /// Bytes borrowed at once, at least and at most: as many as are granted already, in between.
+    /// The minimum and maximum number of bytes borrowed at once. In between, as many are borrowed as are
+    /// granted already.
     pub(crate) step: (u64, u64),
-    /// There are files to go to, when there is no memory.
+    /// Whether the user can write to files if there is no memory.
     pub(crate) yields: bool,
 }
 
-/// Accounts that yield leave this part of what can be lent to the others.
+/// Accounts that yield leave this part of the lendable memory to others.
 const LEFT_TO_OTHERS: u64 = 4;
 
-/// What somebody may use, and what of it is borrowed; goes back when dropped.
+/// The memory that a user may use, of which some is borrowed; dropping the account returns it.
 pub(crate) struct MemoryAccount {
     terms: &'static Terms,
     granted: AtomicU64,
@@ -39,27 +41,27 @@ pub(crate) struct MemoryAccount {
 }
 
 impl MemoryAccount {
-    /// An account that has borrowed nothing.
+    /// Makes an account that has borrowed nothing.
     pub(crate) const fn new(terms: &'static Terms) -> MemoryAccount {
         MemoryAccount { terms, granted: AtomicU64::new(terms.allowance), loan: Mutex::new(None) }
     }
 
-    /// Bytes that may be in use.
+    /// The number of bytes that may be used.
     #[inline]
     pub(crate) fn granted(&self) -> u64 {
         self.granted.load(Ordering::Relaxed)
     }
 
-    /// Bytes of them that are borrowed.
+    /// The number of borrowed bytes among them.
     pub(crate) fn borrowed(&self) -> u64 {
         self.granted() - self.terms.allowance
     }
 
-    /// Borrows so much that `bytes` may be in use, and some more if `most` is not reached by that. False if it is not lent:
-    /// nothing is borrowed then. The caller holds no latch.
+    /// Borrows enough for `bytes` to be used, and some more as long as `most` is not reached. Returns
+    /// false, and borrows nothing, if the pool does not lend it. The caller holds no latch.
     ///
     /// # Errors
-    /// What the store met while writing pages to make room.
+    /// Errors of the store while it writes pages to make room.
     pub(crate) fn reach(&self, store: &Store, bytes: u64, most: u64) -> Result<bool> {
         let mut loan = self.loan.lock();
         let granted = self.granted();
@@ -79,10 +81,11 @@ impl MemoryAccount {
         Ok(false)
     }
 
-    /// Borrows as much as is lent of what lacks to `bytes`, or half of it, or a quarter, and so on. The caller holds no latch.
+    /// Borrows what is missing up to `bytes`, or half of it, or a quarter, and so on, as the pool lends it.
+    /// The caller holds no latch.
     ///
     /// # Errors
-    /// As [`reach`](Self::reach).
+    /// The errors of [`reach`](Self::reach).
     pub(crate) fn approach(&self, store: &Store, bytes: u64) -> Result<()> {
         let mut lacking = bytes.saturating_sub(self.granted());
         while lacking >= self.terms.step.0 && !self.reach(store, self.granted() + lacking, 0)? {
@@ -109,7 +112,7 @@ impl MemoryAccount {
         }
     }
 
-    /// Gives back what is more than `used` and one step.
+    /// Returns everything beyond `used` and one step.
     pub(crate) fn give_back(&self, used: u64) {
         let mut loan = self.loan.lock();
         let Some(borrowed) = &mut *loan else { return };

@@ -1,4 +1,4 @@
-//! Reading an index into the buffer pool before it is used.
+//! Preloading: reading an index into the buffer pool before it is used.
 
 use crate::catalog::IndexDef;
 use crate::error::Result;
@@ -7,15 +7,16 @@ use leafline_btree::{LeavesByPage, Tree};
 use leafline_storage::PageNo;
 use leafline_types::CancelToken;
 
-/// Of the frames of the pool as many are filled as leave one part in so many.
+/// One frame of the pool in this many is left free.
 const LEFT: usize = 4;
 
 impl Maintenance {
-    /// Reads the branches of an index, and with `leaves` the leaves, in the order of their pages, as far as they fit in most of the
-    /// buffer pool. Other pages make room for them. Returns how many pages were read ahead.
+    /// Reads the branches of an index, and with `leaves` also its leaves, in the order of their pages, as
+    /// far as they fit in most of the buffer pool. Other pages make room for them. Returns the number of
+    /// pages read ahead.
     ///
     /// # Errors
-    /// What the store returns; 1317 or 3024 once `cancel` says so.
+    /// Errors of the store; 1317 or 3024 once `cancel` is cancelled.
     pub fn preload(&self, index: &IndexDef, leaves: bool, cancel: &CancelToken) -> Result<u64> {
         let tree = self.core.tree(index)?;
         let mut room = self.core.store.prefetch_limit() * 8;
@@ -39,7 +40,7 @@ impl Maintenance {
         Ok(read)
     }
 
-    /// Reads pages, a window while the one before is waited for.
+    /// Reads pages in windows; the next window is read while the one before is awaited.
     fn load(&self, tree: &Tree, pages: &[PageNo], cancel: &CancelToken) -> Result<u64> {
         let store = tree.store();
         let mut read = 0;
@@ -49,7 +50,7 @@ impl Maintenance {
             cancel.check()?;
             read += store.load(window)? as u64;
             for page in before {
-                // One that was freed meanwhile need not be readable.
+                // A page that was freed meanwhile need not be readable.
                 match store.fault_in(*page) {
                     Err(error) if !error.is_damage() => return Err(error.into()),
                     _ => {}

@@ -1,9 +1,12 @@
-//! Tables that only who has made them knows: temporary ones, and those that are filled before others are to see them.
+//! Private tables, which only their maker knows: temporary tables, and tables that are filled before others
+//! may see them.
 //!
-//! A private table has trees, locks, versions and a number like any other, and is written by the same transactions. But it is not in
-//! the catalog's tree, and no name leads to it: who has made it keeps its definition. Making, changing and dropping one is no commit, and
-//! needs no sync. The next open finds segments that the catalog does not name, and frees them: so a private table is gone
-//! with the process, whatever that ended by. [Publishing](Engine::publish_table) is one commit of the catalog, after which it is a table
+//! A private table has trees, locks, versions and a number like any other, and is written by the same
+//! transactions. But the catalog's tree does not contain it, and no name leads to it: its maker keeps its
+//! definition. Making, changing and dropping a private table is not a commit and needs no sync. When the
+//! database is opened the next time, it frees the segments that the catalog does not name. A private table
+//! thus disappears with the process, however that ends. [Publishing](Engine::publish_table) is one commit
+//! of the catalog, which makes it a table with all its rows.
 //! with all its rows.
 
 use crate::alter::check_free;
@@ -17,10 +20,11 @@ use leafline_types::MysqlError;
 use std::sync::Arc;
 
 impl Ddl {
-    /// Makes a private table without rows.
+    /// Makes an empty private table.
     ///
     /// # Errors
-    /// 1049 if the database is not there, 1215 if it has foreign keys, the errors of [`TableSpec`]'s rules, what the store returns.
+    /// 1049 if the database does not exist, 1215 if it has foreign keys, the errors of [`TableSpec`]'s
+    /// rules, errors of the store.
     pub fn create_private_table(&self, spec: &TableSpec) -> Result<Arc<TableDef>> {
         let _ddl = self.core.ddl.lock();
         if self.core.catalog().database(&spec.database).is_none() {
@@ -47,16 +51,16 @@ impl Ddl {
     /// The definition in force of a private table.
     ///
     /// # Errors
-    /// `DefinitionChanged` if it is not there any more.
+    /// `DefinitionChanged` if the table does not exist any more.
     pub fn private_table(&self, id: TableId) -> Result<Arc<TableDef>> {
         let table = self.core.catalog().table_by_id(id).cloned();
         table.filter(|table| table.is_private).ok_or(TableError::DefinitionChanged)
     }
 
-    /// Drops private tables; those that are not there are passed over.
+    /// Drops private tables; tables that do not exist are skipped.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn drop_private_tables(&self, tables: &[TableId]) -> Result<()> {
         let _ddl = self.core.ddl.lock();
         let remove_tables: Vec<Arc<TableDef>> =
@@ -70,22 +74,22 @@ impl Ddl {
         ddl::after_drop(&self.core)
     }
 
-    /// Puts an empty private table in the place of one. Returns its definition.
+    /// Replaces a private table with an empty one. Returns its definition.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn truncate_private_table(&self, table: &Arc<TableDef>) -> Result<Arc<TableDef>> {
         let _ddl = self.core.ddl.lock();
         let id = ddl::replace_by_empty(&self.core, &self.private_table(table.id)?)?;
         self.private_table(id)
     }
 
-    /// Makes a private table one that everybody knows, under the name it has, with the rows that are committed. Returns when that is
-    /// durable.
+    /// Publishes a private table under its name, with its committed rows. Returns when that is durable.
     ///
     /// # Errors
-    /// 1050 if a table or view of that name is there, 1049 if the database is not, 3734, 3780, 3733 and 1822 (unless `unchecked`) if
-    /// foreign keys refer to that name and it is not what they need; what the store returns.
+    /// 1050 if a table or view with that name exists, 1049 if the database does not exist, 3734, 3780, 3733
+    /// and 1822 (unless `unchecked`) if foreign keys refer to that name and the table does not satisfy
+    /// them; errors of the store.
     pub fn publish_table(&self, table: &Arc<TableDef>, unchecked: bool) -> Result<()> {
         let _ddl = self.core.ddl.lock();
         let catalog = self.core.catalog();
@@ -107,7 +111,7 @@ impl Ddl {
         Ok(())
     }
 
-    /// A private table as it is to be, and what no commit may have said of its counters.
+    /// The public definition of a private table, and the counters that no commit may have recorded.
     fn public(&self, table: &TableDef) -> (TableDef, CounterChange) {
         let counters = CounterChange {
             table: table.id,

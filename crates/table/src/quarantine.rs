@@ -1,14 +1,17 @@
-//! Quarantine: trees that recovery could not bring up to date, set aside so that everything else can be used.
+//! Quarantine: sets aside the trees that recovery could not bring up to date, so that everything else can
+//! be used.
 //!
-//! A page that changes could not be replayed on, or that a commit in doubt could not be finished on, lacks what was
-//! committed, whatever reading it gives later. Its tree is *quarantined* from then on: nobody reads it (see
-//! [`crate::trees`]), nobody writes to its table, and nothing more is applied to it. What commits in doubt still had to change
-//! in it is kept, until a repair has built another tree.
+//! If changes could not be replayed on a page, or a commit in doubt could not be finished on it, the page
+//! lacks committed changes, whatever later reads return. From then on its tree is *quarantined*: nobody
+//! reads it (see [`crate::trees`]), nobody writes to its table, and no more changes are applied to it.
+//! Changes that commits in doubt still had to make to it are kept until a repair has built another tree.
 //!
 //! # Files
-//! `quarantine/<tree>`; that the file is there is what makes the tree quarantined. It is written whole, synced, and renamed to
-//! its name before anything is done that relies on it: before a commit in doubt is ended or says how far it is, before a
-//! checkpoint gives up the log that could not be replayed. It is removed when the catalog does not name the tree any more;
+//! `quarantine/<tree>`. A tree is quarantined if and only if its file exists. The file is written whole,
+//! synced, and renamed to its name before anything relies on it: before a commit in doubt is ended or
+//! records its progress, and before a checkpoint gives up log that could not be replayed. The file is
+//! removed when the catalog does not name the tree any more; numbers of trees are never reused. Integers
+//! are little-endian.
 //! numbers of trees are never used again. Integers are little-endian.
 //!
 //! | offset | bytes | field |
@@ -27,7 +30,8 @@
 //! | operations | u32 count, each: timestamp u64, operation as in a commit record |
 //! | commits by reference | u32 count, each: timestamp u64, run number u64, bytes of the file u64; the file stays |
 //!
-//! Operations on rows are kept. Those on entries of secondary indexes are not: a repair derives these from the rows.
+//! Operations on rows are kept. Operations on entries of secondary indexes are not, because a repair
+//! derives entries from rows.
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
@@ -41,38 +45,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-/// Directory of the files.
+/// The directory of the files.
 pub(crate) const DIRECTORY: &str = "quarantine";
-/// A file that is being written.
+/// The file being written.
 const NEW: &str = "quarantine/new";
 const MAGIC: &[u8; 8] = b"LEAFQUAR";
 const FORMAT: u32 = 2;
-/// Bytes before the body.
+/// The number of bytes before the body.
 const HEADER: usize = 24;
-/// How often an operation is tried whose page the device does not give.
+/// How often an operation is tried if the device fails to read its page.
 const ATTEMPTS: usize = 3;
 
-/// What is known of a quarantined tree.
+/// The record of a quarantined tree.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Quarantined {
-    /// Pages that are not to be believed, and why; [`PageNo::NONE`] for a reason that names none.
+    /// Pages that must not be trusted, each with the reason; [`PageNo::NONE`] for a reason without a page.
     pub(crate) pages: BTreeMap<PageNo, String>,
-    /// Changes of rows that are to be made.
+    /// Changes of rows still to be made.
     pub(crate) ops: BTreeMap<(Vec<u8>, CommitTs), Op>,
-    /// Commits whose changes of rows, all in these files, are to be made.
+    /// Commits whose changes of rows are still to be made, all of them in these files.
     pub(crate) runs: BTreeMap<CommitTs, RunName>,
-    /// There was more, which cannot be read.
+    /// Whether there were more changes, which cannot be read.
     pub(crate) incomplete: bool,
 }
 
 impl Quarantined {
-    /// Takes note of changes of rows that are to be made in `tree`.
+    /// Adds changes of rows still to be made in `tree`.
     pub(crate) fn keep(&mut self, tree: SegmentId, ts: CommitTs, ops: &[Op]) {
         let of_rows = |op: &&Op| matches!(op, Op::PutRow { .. } | Op::DeleteRow { .. }) && op.tree() == tree;
         self.ops.extend(ops.iter().filter(of_rows).map(|op| ((op.key().to_vec(), ts), op.clone())));
     }
 
-    /// Notes what is wrong.
+    /// Adds a page and a reason.
     fn note(&mut self, page: PageNo, reason: String) {
         self.pages.entry(page).or_insert(reason);
     }
@@ -124,14 +128,14 @@ impl Quarantined {
 pub(crate) struct Quarantine {
     env: Arc<dyn Env>,
     trees: BTreeMap<SegmentId, Quarantined>,
-    /// Those whose files are out of date.
+    /// The trees whose files are out of date.
     changed: BTreeSet<SegmentId>,
-    /// A tree that cannot be done without: the catalog's.
+    /// The tree that the database cannot do without: the catalog's.
     essential: Option<SegmentId>,
 }
 
 impl Quarantine {
-    /// Reads the files that are there. A file that cannot be used does not end the quarantine of its tree.
+    /// Reads the existing files. An unusable file does not end the quarantine of its tree.
     pub(crate) fn load(env: &Arc<dyn Env>, essential: Option<SegmentId>) -> Result<Quarantine> {
         let mut quarantine =
             Quarantine { env: env.clone(), trees: BTreeMap::new(), changed: BTreeSet::new(), essential };
@@ -180,10 +184,10 @@ impl Quarantine {
         }
     }
 
-    /// Takes note of pages that recovery could not use. To be saved.
+    /// Adds pages that recovery could not use. The caller must save.
     ///
     /// # Errors
-    /// `Corrupt` if one of them is of the essential tree.
+    /// `Corrupt` if one of them belongs to the essential tree.
     pub(crate) fn note_pages(&mut self, pages: &[UnreadablePage]) -> Result<()> {
         for UnreadablePage { page, segment, reason } in pages {
             if Some(*segment) == self.essential {
@@ -195,14 +199,15 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Sets a tree aside that lacks changes. To be saved.
+    /// Quarantines a tree that lacks changes. The caller must save.
     pub(crate) fn set_aside(&mut self, tree: SegmentId, reason: String) {
         self.trees.entry(tree).or_default().note(PageNo::NONE, reason);
         self.changed.insert(tree);
     }
 
-    /// Makes a change of the commit at `ts` by `apply`. If its tree is quarantined, or is now because the change cannot be made,
-    /// the change is kept instead: by itself, or as one of all that are in the file `run`. To be saved.
+    /// Makes a change of the commit at `ts` by calling `apply`. If its tree is quarantined, or becomes so
+    /// because the change cannot be made, keeps the change: by itself, or as part of the file `run`. The
+    /// caller must save.
     pub(crate) fn apply_or_keep(
         &mut self,
         op: &Op,
@@ -214,7 +219,7 @@ impl Quarantine {
         if !self.trees.contains_key(&tree) {
             let mut result = apply();
             for _ in 1..ATTEMPTS {
-                // What the device does not give now and then is no damage.
+                // A read that fails now and then is not damage.
                 if matches!(&result, Err(TableError::Storage(error @ StorageError::Io { .. })) if error.is_damage())
                 {
                     result = apply();
@@ -243,7 +248,7 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Makes durable what has changed.
+    /// Makes changed records durable.
     pub(crate) fn save(&mut self) -> Result<()> {
         while let Some(tree) = self.changed.first().copied() {
             if let Some(found) = self.trees.get(&tree) {
@@ -278,30 +283,30 @@ impl Quarantine {
         self.env.sync_dir(DIRECTORY).map_err(failed("sync"))
     }
 
-    /// What is known of a tree, if it is quarantined.
+    /// The record of a tree, if it is quarantined.
     pub(crate) fn get(&self, tree: SegmentId) -> Option<&Quarantined> {
         self.trees.get(&tree)
     }
 
-    /// All pages that are not to be believed, and why.
+    /// All pages that must not be trusted, each with the reason.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (&PageNo, &String)> {
         self.trees.values().flat_map(|found| &found.pages)
     }
 
-    /// Whether a file with operations is still needed.
+    /// Returns whether a file with operations is still needed.
     pub(crate) fn needs_run(&self, number: u64) -> bool {
         self.trees
             .values()
             .any(|found| found.incomplete || found.runs.values().any(|run| run.number == number))
     }
 
-    /// Forgets the trees that are not `named`. They will not be asked for again.
+    /// Removes the trees that are not in `named`, which nobody will ask for again.
     pub(crate) fn retain(&mut self, named: &BTreeSet<SegmentId>) {
         let gone: Vec<SegmentId> = self.trees.keys().copied().filter(|tree| !named.contains(tree)).collect();
         gone.into_iter().for_each(|tree| self.forget(tree));
     }
 
-    /// Forgets a tree that is not there any more.
+    /// Removes a tree that does not exist any more.
     pub(crate) fn forget(&mut self, tree: SegmentId) {
         let Some(gone) = self.trees.remove(&tree) else { return };
         // If this fails, the next open removes the files.
@@ -320,7 +325,7 @@ fn failed(op: &'static str) -> impl Fn(io::Error) -> TableError {
     move |error| io_error(op, DIRECTORY, error)
 }
 
-/// Page and reason of damage.
+/// The page and the reason of damage.
 fn place(error: &TableError) -> (PageNo, String) {
     match error {
         TableError::Tree(BtreeError::Corrupt { page, what }) => (*page, what.clone()),

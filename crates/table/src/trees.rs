@@ -1,17 +1,19 @@
-//! The open trees, and the trees that are waiting to be freed.
+//! The open trees, and the trees that wait to be freed.
 //!
-//! A tree that DDL drops or replaces may still be read: by a cursor that is open, or by a transaction whose snapshot
-//! is older. It is *retired* then: cursors hold on to its [`TreeHandle`], snapshots from before may still open it,
-//! newer ones get error 1412, and its segment is freed once neither is left. Being retired is not recorded; after a
-//! crash, segments that the catalog does not name are freed.
+//! A tree that DDL drops or replaces may still be read, by an open cursor or by a transaction with an older
+//! snapshot. It is then *retired*: cursors hold its [`TreeHandle`], older snapshots may still open it,
+//! newer ones get error 1412, and its segment is freed once neither remains. The retirement is not
+//! recorded. After a crash, segments that the catalog does not name are freed.
 //!
-//! A tree that *replaces* another has what that one had, and perhaps more: a bulk load, a repair. Snapshots from before read the old one in its
-//! place, as it was when it was replaced, and whoever still has the definition of before is given the new one, if its snapshot sees it.
-//! So neither has to know. Who writes does: what has no timestamps does not tell what was written since.
+//! A tree that *replaces* another contains what the old one had, and perhaps more: after a bulk load or a
+//! repair. Older snapshots read the old tree in its place, as it was when it was replaced. A reader that
+//! still has the old definition gets the new tree, if its snapshot sees it. Readers therefore need not know
+//! of the replacement. Writers must know: without timestamps the new tree does not show what was written
+//! since.
 //!
-//! A tree that is quarantined ([`crate::quarantine`]), and every tree of a table whose rows are, is *refused* to who wants to
-//! use it; a check and a repair get it nevertheless. That is decided when the database is opened, and ends when another tree
-//! takes its place.
+//! A tree that is quarantined ([`crate::quarantine`]), and every tree of a table whose rows are
+//! quarantined, is *refused* to its users; a check and a repair get it nevertheless. Trees are refused when
+//! the database is opened, until another tree replaces them.
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
@@ -45,22 +47,22 @@ impl Registered {
     }
 }
 
-/// Why a tree cannot be used.
+/// The reason why a tree cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Refusal {
-    /// Name of the table, with its database.
+    /// The database and name of the table.
     table: String,
-    /// Name of the index that is quarantined, unless that is the clustered one.
+    /// The name of the quarantined index, unless it is the clustered one.
     index: Option<String>,
 }
 
 impl Refusal {
-    /// The rows of the table are quarantined.
+    /// The refusal of a table whose rows are quarantined.
     pub(crate) fn of_table(table: &TableDef) -> Refusal {
         Refusal { table: format!("{}.{}", table.database, table.name), index: None }
     }
 
-    /// A secondary index of the table is.
+    /// The refusal of a quarantined secondary index.
     pub(crate) fn of_index(table: &TableDef, index: &IndexDef) -> Refusal {
         Refusal { index: Some(index.name.clone()), ..Refusal::of_table(table) }
     }
@@ -78,14 +80,14 @@ impl Refusal {
 #[derive(Default)]
 pub(crate) struct Trees {
     trees: RwLock<HashMap<SegmentId, Registered>>,
-    /// By tree, which may be gone: the one that has replaced it. Numbers of trees are not used again.
+    /// Maps a tree, which may be freed, to the tree that replaced it. Numbers of trees are never reused.
     replaced: RwLock<HashMap<SegmentId, SegmentId>>,
-    /// Whether any is refused, so that who writes a row need not look.
+    /// Whether any tree is refused. A writer of a row need not look further otherwise.
     any_refused: AtomicBool,
 }
 
 impl Trees {
-    /// Makes a tree known. `valid_from` as in [`IndexDef`].
+    /// Adds a tree. `valid_from` is that of [`IndexDef`].
     pub(crate) fn add(&self, store: &Store, id: SegmentId, root: PageNo, valid_from: CommitTs) -> Result<()> {
         let handle = Arc::new(TreeHandle { tree: Tree::open(store, id, root)? });
         let registered = Registered { handle, valid_from, retired: None, refused: None, before: None };
@@ -93,7 +95,7 @@ impl Trees {
         Ok(())
     }
 
-    /// A tree that is known has replaced another.
+    /// Notes that a known tree has replaced another one.
     pub(crate) fn replace(&self, old: SegmentId, new: SegmentId) {
         if let Some(tree) = self.trees.write().get_mut(&new) {
             tree.before = Some(old);
@@ -101,7 +103,7 @@ impl Trees {
         }
     }
 
-    /// The tree in the place of that one.
+    /// The tree that is now in the place of this one.
     fn successor(&self, mut id: SegmentId) -> SegmentId {
         let replaced = self.replaced.read();
         while let Some(&next) = replaced.get(&id) {
@@ -110,14 +112,14 @@ impl Trees {
         id
     }
 
-    /// Snapshots that do not see `ts` cannot use the tree from now on.
+    /// Makes the tree unusable for snapshots that do not see `ts`.
     pub(crate) fn set_valid_from(&self, id: SegmentId, ts: CommitTs) {
         if let Some(tree) = self.trees.write().get_mut(&id) {
             tree.valid_from = ts;
         }
     }
 
-    /// Refuses a tree to who wants to use it, from now on.
+    /// Refuses a tree to its users from now on.
     pub(crate) fn refuse(&self, id: SegmentId, why: Refusal) {
         if let Some(tree) = self.trees.write().get_mut(&id) {
             tree.refused = Some(why);
@@ -125,7 +127,7 @@ impl Trees {
         }
     }
 
-    /// An error if the table cannot be written to, because one of its trees is refused.
+    /// Returns an error if the table cannot be written, because one of its trees is refused.
     pub(crate) fn check_writable(&self, table: &TableDef) -> Result<()> {
         if !self.any_refused.load(Ordering::Acquire) {
             return Ok(());
@@ -135,13 +137,13 @@ impl Trees {
         table.indexes.iter().find_map(refused).map_or(Ok(()), |why| Err(why.error()))
     }
 
-    /// Whether a tree is refused.
+    /// Returns whether a tree is refused.
     pub(crate) fn is_refused(&self, id: SegmentId) -> bool {
         self.any_refused.load(Ordering::Acquire)
             && self.trees.read().get(&id).is_some_and(|tree| tree.refused.is_some())
     }
 
-    /// The tree of an index, for what needs the present state.
+    /// The tree of an index, for a caller that needs the current state.
     pub(crate) fn current(&self, id: SegmentId) -> Result<Arc<TreeHandle>> {
         match self.trees.read().get(&id) {
             Some(Registered { retired: None, refused: Some(why), .. }) => Err(why.error()),
@@ -150,7 +152,7 @@ impl Trees {
         }
     }
 
-    /// As [`current`](Self::current), or what has replaced it: for who only looks.
+    /// Like [`current`](Self::current), or the tree that has replaced it, for a caller that only reads.
     pub(crate) fn latest(&self, id: SegmentId) -> Result<Arc<TreeHandle>> {
         match self.current(id) {
             Err(TableError::DefinitionChanged) => self.current(self.successor(id)),
@@ -158,7 +160,7 @@ impl Trees {
         }
     }
 
-    /// As [`current`](Self::current), a refused one too: for a repair.
+    /// Like [`current`](Self::current), but also a refused tree, for a repair.
     pub(crate) fn current_even_refused(&self, id: SegmentId) -> Result<Arc<TreeHandle>> {
         match self.trees.read().get(&id) {
             Some(Registered { handle, retired: None, .. }) => Ok(handle.clone()),
@@ -166,13 +168,14 @@ impl Trees {
         }
     }
 
-    /// A tree that is not freed yet, and not refused.
+    /// A tree that has not been freed yet and is not refused.
     pub(crate) fn even_retired(&self, id: SegmentId) -> Option<Arc<TreeHandle>> {
         let trees = self.trees.read();
         trees.get(&id).filter(|tree| tree.refused.is_none()).map(|tree| tree.handle.clone())
     }
 
-    /// The tree of an index, for reading at `snapshot`: that one, one that it has replaced, or one that has replaced it.
+    /// The tree of an index for reading at `snapshot`: that tree, one that it has replaced, or one that has
+    /// replaced it.
     pub(crate) fn for_reading(&self, index: &IndexDef, snapshot: &Snapshot) -> Result<Arc<TreeHandle>> {
         let mut id = index.tree;
         {
@@ -194,7 +197,7 @@ impl Trees {
         Err(TableError::DefinitionChanged)
     }
 
-    /// The tree of an index, if that is the one for `snapshot`.
+    /// The tree of an index, if it is the one for `snapshot`.
     pub(crate) fn for_snapshot(&self, index: &IndexDef, snapshot: &Snapshot) -> Result<Arc<TreeHandle>> {
         match self.trees.read().get(&index.tree) {
             Some(found) if found.is_visible(snapshot) => match &found.refused {
@@ -205,7 +208,7 @@ impl Trees {
         }
     }
 
-    /// As [`for_snapshot`](Self::for_snapshot), a refused one too: for a check.
+    /// Like [`for_snapshot`](Self::for_snapshot), but also a refused tree, for a check.
     pub(crate) fn for_snapshot_even_refused(
         &self,
         index: &IndexDef,
@@ -217,14 +220,14 @@ impl Trees {
         }
     }
 
-    /// The definition that comes into force at `ts` does not have this tree any more.
+    /// Retires a tree, because the definition that comes into force at `ts` does not contain it any more.
     pub(crate) fn retire(&self, id: SegmentId, ts: CommitTs) {
         if let Some(tree) = self.trees.write().get_mut(&id) {
             tree.retired = Some(ts);
         }
     }
 
-    /// Takes out a retired tree that nobody uses or can open any more: those retired before `bound`.
+    /// Removes a retired tree that nobody uses or can still open, among those retired before `bound`.
     pub(crate) fn take_unused(&self, bound: CommitTs) -> Option<SegmentId> {
         let mut trees = self.trees.write();
         let unused = trees.iter().find_map(|(&id, tree)| {
@@ -235,7 +238,7 @@ impl Trees {
         Some(unused)
     }
 
-    /// Number of retired trees.
+    /// The number of retired trees.
     pub(crate) fn retired(&self) -> usize {
         self.trees.read().values().filter(|tree| tree.retired.is_some()).count()
     }

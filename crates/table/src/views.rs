@@ -9,11 +9,11 @@ use leafline_types::MysqlError;
 use std::sync::Arc;
 
 impl Ddl {
-    /// Creates a view, whose number is given here; or puts it in the place of one, if `replace`.
+    /// Creates a view, which gets its number here, or replaces one if `replace`.
     ///
     /// # Errors
-    /// 1049 if the database is not there, 1050 if a table or view of that name is, 1347 if a table is to be replaced, 1103 for a name
-    /// that cannot be, what the store returns.
+    /// 1049 if the database does not exist, 1050 if a table or view with that name exists, 1347 if a table
+    /// would be replaced, 1103 for an invalid name, errors of the store.
     pub fn create_view(&self, mut view: ViewDef, replace: bool) -> Result<()> {
         let _ddl = self.core.ddl.lock();
         let catalog = self.core.catalog();
@@ -42,10 +42,11 @@ impl Ddl {
         )
     }
 
-    /// Drops views, all or none. Returns those (written `database.view`) that are not there, if `if_exists`.
+    /// Drops views, all or none. With `if_exists`, returns the views that do not exist, written
+    /// `database.view`.
     ///
     /// # Errors
-    /// 1051 if one is not there, 1347 if one is a table, what the store returns.
+    /// 1051 if one does not exist, 1347 if one is a table, errors of the store.
     pub fn drop_views(&self, views: &[(&str, &str)], if_exists: bool) -> Result<Vec<String>> {
         let _ddl = self.core.ddl.lock();
         let catalog = self.core.catalog();

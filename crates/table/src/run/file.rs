@@ -1,7 +1,8 @@
-//! Run files: entries one after the other, in blocks with checksums, written and read in large pieces.
+//! Run files: entries one after another, in blocks with checksums, written and read in large pieces.
 //!
-//! A block takes a multiple of [`BLOCK`] bytes: as many entries as fit the bytes a block of the run has (64 KiB; 16 KiB in a
-//! run that is searched, see [`super::indexed`]), or a single one that does not. The next one follows at once.
+//! A block takes a multiple of [`BLOCK`] bytes. It contains as many entries as fit the run's block size (64
+//! KiB; 16 KiB in a run that is searched, see [`super::indexed`]), or a single longer entry. The next block
+//! follows at once.
 //!
 //! | offset | bytes | field |
 //! |-------:|------:|-------|
@@ -9,8 +10,9 @@
 //! |      4 |     4 | bytes of entries |
 //! |      8 |       | entries: key length u32, payload length u32, key, payload; then zeros |
 //!
-//! All integers are little-endian. A run under `temp` lives as long as the process wants it and is never read after a
-//! crash, so it is not synced; one that a commit record names is ([`RunFile::make_durable`]).
+//! All integers are little-endian. A run under `temp` lives as long as the process needs it. It is never
+//! read after a crash, so that it is not synced. A run that a commit record names is synced
+//! ([`RunFile::make_durable`]).
 
 use super::{EntrySource, TEMP, io_error};
 use crate::error::{Result, TableError};
@@ -21,17 +23,18 @@ use leafline_types::memory::server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names of temporary run files begin with this.
+/// The names of temporary run files begin with this.
 pub(super) const PREFIX: &str = "run-";
-/// Bytes written at once.
+/// The number of bytes written at once.
 const WRITE_BYTES: usize = 256 << 10;
-/// Bytes of a block with more than one entry, unless the run is to be searched.
+/// The size of a block with more than one entry, in bytes, unless the run is to be searched.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Bytes read at once from the beginning to the end: many runs are read at the same time.
+/// The number of bytes read at once in a sequential read. It is small because many runs are read at the
+/// same time.
 const READ_BYTES: usize = 64 << 10;
-/// Bytes of a block before its entries.
+/// The number of bytes of a block before its entries.
 const HEADER: usize = 8;
-/// An entry of so many bytes asks for its memory.
+/// An entry of at least this many bytes is charged to the statement's memory.
 const LONG_ENTRY: usize = 1 << 20;
 
 /// Numbers for the names of temporary run files, unique in the process.
@@ -44,9 +47,9 @@ pub struct RunFile {
     file: Arc<dyn File>,
     number: u64,
     bytes: u64,
-    /// Bytes of a block with more than one entry, at most.
+    /// The maximum size of a block with more than one entry, in bytes.
     block_bytes: usize,
-    /// The file is removed when this is dropped.
+    /// Whether the file is removed when this is dropped.
     temporary: bool,
 }
 
@@ -60,7 +63,7 @@ impl Drop for RunFile {
 }
 
 impl RunFile {
-    /// Opens a run that is there, of `bytes` bytes.
+    /// Opens an existing run of `bytes` bytes.
     pub(crate) fn open(env: &Arc<dyn Env>, name: String, number: u64, bytes: u64) -> Result<RunFile> {
         let file = env.open(&name, OpenMode::Existing).map_err(|error| io_error("open", &name, error))?;
         Ok(RunFile {
@@ -74,7 +77,7 @@ impl RunFile {
         })
     }
 
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -86,7 +89,7 @@ impl RunFile {
         self.env.sync_dir(directory).map_err(|error| io_error("sync", directory, error))
     }
 
-    /// The file is not removed any more when this is dropped.
+    /// Keeps the file when this is dropped.
     pub(crate) fn keep(&mut self) {
         self.temporary = false;
     }
@@ -106,10 +109,11 @@ impl RunFile {
             .map(Some)
     }
 
-    /// Reads the blocks from offset `begin` to before `end` at once, and calls `each` with key and payload of their entries.
+    /// Reads the blocks from offset `begin` to before `end` at once, and calls `each` with key and payload
+    /// of their entries.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// Errors of reading the file; damage.
     pub fn read_blocks(&self, begin: u64, end: u64, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
         let mut buffer = AlignedBuf::zeroed(0);
         let length = self.read_up_to(end.saturating_sub(begin) as usize, begin, &mut buffer)?;
@@ -127,7 +131,7 @@ impl RunFile {
         Ok(())
     }
 
-    /// Reads up to `bytes` bytes at `offset`, which is less at the end of the run; returns how many.
+    /// Reads up to `bytes` bytes at `offset`, fewer at the end of the run. Returns how many it has read.
     fn read_up_to(&self, bytes: usize, offset: u64, buffer: &mut AlignedBuf) -> Result<usize> {
         let bytes = self.bytes.saturating_sub(offset).min(bytes as u64) as usize;
         if buffer.len() < bytes {
@@ -139,7 +143,8 @@ impl RunFile {
         Ok(bytes)
     }
 
-    /// Checks the block at `offset` of the run, which `bytes` begins with. `None` if it does not end there.
+    /// Checks the block at `offset` of the run, which `bytes` begins with. `None` if the block does not end
+    /// in `bytes`.
     fn block(&self, bytes: &[u8], offset: u64) -> Result<Option<Block>> {
         let length = block_length(bytes);
         if length > bytes.len() {
@@ -169,7 +174,7 @@ impl RunFile {
     }
 }
 
-/// A block in a buffer: where its entries are, and the offset of the next one.
+/// A block in a buffer: the range of its entries, and the offset of the next block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     pub(super) begin: usize,
@@ -178,7 +183,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Takes the next entry, key and payload, out of the block in `buffer`.
+    /// Takes the next entry, key and payload, from the block in `buffer`.
     pub(crate) fn next_entry<'a>(&mut self, buffer: &'a [u8]) -> Result<Option<(&'a [u8], &'a [u8])>> {
         if self.begin == self.end {
             return Ok(None);
@@ -196,29 +201,29 @@ impl Block {
 /// Writes a run.
 pub struct RunWriter {
     run: RunFile,
-    /// Whole blocks, not yet written.
+    /// Whole blocks that have not been written yet.
     buffer: AlignedBuf,
     filled: usize,
-    /// The block being filled, its header included.
+    /// The block being filled, with its header.
     block: Vec<u8>,
 }
 
 impl RunWriter {
-    /// A temporary run.
+    /// Creates a temporary run.
     pub(crate) fn create(env: &Arc<dyn Env>) -> Result<RunWriter> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         RunWriter::create_in(env, TEMP, format!("{TEMP}/{PREFIX}{number}"), number)
     }
 
-    /// A temporary run with blocks of another size.
+    /// Creates a temporary run with another block size.
     pub(super) fn create_with_blocks(env: &Arc<dyn Env>, block_bytes: usize) -> Result<RunWriter> {
         let mut writer = RunWriter::create(env)?;
         writer.run.block_bytes = block_bytes;
         Ok(writer)
     }
 
-    /// A run with a name of its own, in a directory that is made if it is not there. It is removed when dropped, unless it
-    /// is told to [`keep`](RunFile::keep) the file.
+    /// Creates a run with this name, in a directory that is created if necessary. The file is removed when
+    /// the run is dropped, unless [`keep`](RunFile::keep) was called.
     pub(crate) fn create_in(
         env: &Arc<dyn Env>,
         directory: &str,
@@ -232,15 +237,15 @@ impl RunWriter {
         Ok(RunWriter { run, buffer: AlignedBuf::zeroed(WRITE_BYTES), filled: 0, block: vec![0; HEADER] })
     }
 
-    /// Adds an entry; the caller adds them in the order in which they are to be read. Returns the offset of the block if the
-    /// entry is the first one of it.
+    /// Adds an entry; entries must come in the order in which they are to be read. Returns the offset of
+    /// the block if the entry is the first one in it.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Errors of writing the file.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<Option<u64>> {
         let bytes = 8 + key.len() + payload.len();
         if bytes >= LONG_ENTRY {
-            // The entry in its block, and the block aligned for the device.
+            // Memory for the entry in its block, and for the block aligned for the device.
             server::ask(2 * bytes)?;
             let missing = (HEADER + bytes + BLOCK).saturating_sub(self.block.len());
             self.block.try_reserve_exact(missing).map_err(|_| MysqlError::out_of_resources())?;
@@ -253,17 +258,17 @@ impl RunWriter {
         self.block.extend_from_slice(&(payload.len() as u32).to_le_bytes());
         self.block.extend_from_slice(key);
         self.block.extend_from_slice(payload);
-        // A long block is not kept until the next entry comes.
+        // A full block is written at once, not when the next entry comes.
         if self.block.len() >= self.run.block_bytes {
             self.end_block()?;
         }
         Ok(begins)
     }
 
-    /// Writes what is left.
+    /// Writes the remaining entries.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Errors of writing the file.
     pub fn finish(mut self) -> Result<RunFile> {
         if self.block.len() > HEADER {
             self.end_block()?;
@@ -310,7 +315,7 @@ impl RunWriter {
 /// Reads a run from the beginning.
 pub struct RunReader {
     run: Arc<RunFile>,
-    /// What was read last: this many bytes of the run, from `offset` on.
+    /// The bytes read last, from `offset` of the run on.
     buffer: AlignedBuf,
     filled: usize,
     offset: u64,
@@ -318,13 +323,13 @@ pub struct RunReader {
 }
 
 impl RunReader {
-    /// A reader at the first entry.
+    /// Makes a reader at the first entry.
     pub fn new(run: Arc<RunFile>) -> RunReader {
         let block = Block { begin: 0, end: 0, next: 0 };
         RunReader { run, buffer: AlignedBuf::zeroed(READ_BYTES), filled: 0, offset: 0, block }
     }
 
-    /// Goes on to the next block: in the buffer, if all of it is there. False at the end.
+    /// Moves to the next block, which may be in the buffer already. Returns false at the end.
     fn next_block(&mut self) -> Result<bool> {
         let offset = self.block.next;
         let mut at = (offset - self.offset) as usize;
@@ -358,7 +363,7 @@ impl EntrySource for RunReader {
     }
 }
 
-/// Bytes of the block that `bytes` begins with.
+/// The length of the block that `bytes` begins with.
 fn block_length(bytes: &[u8]) -> usize {
     (HEADER + u32_at(bytes, 4).unwrap_or_default() as usize).next_multiple_of(BLOCK)
 }

@@ -1,24 +1,25 @@
-//! A Bloom filter over the keys of a run: tells of most absent keys that they are absent, without I/O.
+//! A Bloom filter over the keys of a run: it shows for most absent keys that they are absent, without I/O.
 //!
-//! It is blocked (Putze, Sanders and Singler, 2007): all bits of a key are in one cache line, so a look-up costs one miss of
-//! the cache. With 10 bits a key about one absent key in sixty is taken for present.
+//! The filter is blocked (Putze, Sanders and Singler, 2007): all bits of a key are in one cache line, so
+//! that a look-up costs one cache miss. With 10 bits a key, it takes about one absent key in sixty for
+//! present.
 
 use hashbrown::DefaultHashBuilder;
 use std::hash::{BuildHasher, Hasher};
 
-/// Bits per key.
+/// The number of bits per key.
 const BITS_PER_KEY: u64 = 10;
-/// Bits set per key.
+/// The number of bits set per key.
 const PROBES: u32 = 6;
-/// Words of a cache line.
+/// The number of words in a cache line.
 const LINE_WORDS: usize = 8;
-/// Bits of a position in a line.
+/// The number of bits that number a position in a line.
 const POSITION_BITS: u32 = 9;
 const LINE_BYTES: u64 = 64;
 
 type Line = [u64; LINE_WORDS];
 
-/// Bytes of a filter for this many keys.
+/// The size of a filter for this many keys, in bytes.
 pub(crate) fn filter_bytes(keys: u64) -> u64 {
     lines(keys).saturating_mul(LINE_BYTES)
 }
@@ -33,7 +34,7 @@ pub(super) struct BloomFilter {
 }
 
 impl BloomFilter {
-    /// A filter for up to `keys` keys; `None` for 0.
+    /// Makes a filter for up to `keys` keys; `None` for 0.
     pub(super) fn new(keys: u64) -> Option<BloomFilter> {
         let lines = vec![[0; LINE_WORDS]; lines(keys) as usize];
         (!lines.is_empty()).then(|| BloomFilter { hasher: DefaultHashBuilder::default(), lines })
@@ -49,7 +50,7 @@ impl BloomFilter {
         }
     }
 
-    /// False only if the key was not added.
+    /// Returns false only if the key was not added.
     pub(super) fn may_contain(&self, key: &[u8]) -> bool {
         let hash = self.hash(key);
         let line = self.lines.get(self.line(hash));
@@ -71,16 +72,17 @@ impl BloomFilter {
     }
 }
 
-/// The hash with every bit dependent on all (the end of MurmurHash3, which loses nothing). The hasher is made for tables: with some of
-/// its random seeds, bits of short keys that follow one another go together, and several times as many absent keys are taken for present.
+/// Mixes a hash so that every bit depends on all others (the end of MurmurHash3, which is a bijection). The
+/// hasher is made for hash tables: with some of its random seeds, bits of consecutive short keys correlate,
+/// and several times as many absent keys would be taken for present.
 fn finished(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     hash ^ (hash >> 33)
 }
 
-/// Words of a line, and the bit in each. The line is chosen by the highest bits of the hash, these by a product of it, so that
-/// the two have little to do with each other.
+/// The words of a line, and the bit in each. The highest bits of the hash choose the line, and a product of
+/// the hash chooses the bits, so that the two are nearly independent.
 fn probes(hash: u64) -> impl Iterator<Item = (usize, u64)> {
     let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (0..PROBES).map(move |probe| {

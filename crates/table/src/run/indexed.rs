@@ -1,10 +1,11 @@
-//! Runs that are searched: by key, and by cursors that go either way.
+//! Runs that are searched, by key and by cursors that move in both directions.
 //!
-//! The file is as any other run's (see [`super::file`]), with smaller blocks, as mostly a single entry of one is wanted. In
-//! memory are the first key of every block and a Bloom filter over all keys, so that looking a key up reads one block, and
-//! none for most keys that are not there. Keys are unique and ascend.
+//! The file has the format of other runs (see [`super::file`]), with smaller blocks, because most searches
+//! need a single entry of a block. Memory holds the first key of every block and a Bloom filter over all
+//! keys. A look-up therefore reads one block, and none for most absent keys. Keys are unique and ascend.
 //!
-//! The index has a bound. When it is reached, every other key is left out, and from then on what is read at once is a group of
+//! The index has a maximum size. When it is reached, every other key is removed, and from then on a group
+//! of twice as many blocks is read at once: 64 KiB for a run of 1 GB with keys of 30 bytes.
 //! twice as many blocks: with keys of 30 bytes 64 KiB for a run of a GB.
 
 use super::EntrySource;
@@ -15,27 +16,29 @@ use leafline_storage::Env;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Bytes of a block with more than one entry.
+/// The size of a block with more than one entry, in bytes.
 const BLOCK_BYTES: usize = 16 << 10;
-/// Groups of blocks that were read last and are kept, per run: for cursors that come again, one in each direction.
+/// The number of recently read groups of blocks that each run keeps, for cursors that return: one in each
+/// direction.
 const RECENT: usize = 2;
-/// Most bytes of a run's index.
+/// The maximum size of a run's index, in bytes.
 const MOST_INDEX_BYTES: usize = if cfg!(test) { 512 } else { 1 << 20 };
 
-/// Where a group of blocks is, and where its first key is in the index's bytes. The key ends where the next one begins.
+/// The place of a group of blocks, and of its first key in the index's bytes. The key ends where the next
+/// one begins.
 #[derive(Clone, Copy)]
 struct GroupStart {
     offset: u64,
     key: usize,
 }
 
-/// The first entries of groups of consecutive blocks, in their order.
+/// The first keys of groups of consecutive blocks, in order.
 struct SparseIndex {
     groups: Vec<GroupStart>,
     keys: Vec<u8>,
-    /// Blocks of a group; the last may have less.
+    /// The number of blocks in a group; the last group may have fewer.
     blocks_of_group: usize,
-    /// Blocks there are.
+    /// The number of blocks.
     blocks: usize,
 }
 
@@ -56,7 +59,7 @@ impl SparseIndex {
         }
     }
 
-    /// Makes one group of every two.
+    /// Joins the groups in pairs.
     fn join_groups(&mut self) {
         let (mut groups, mut keys) = (Vec::new(), Vec::new());
         for (number, start) in self.groups.iter().enumerate().step_by(2) {
@@ -77,7 +80,7 @@ impl SparseIndex {
         &self.keys[begin..end]
     }
 
-    /// The group that holds `key`, if any does.
+    /// The group that contains `key`, if one does.
     fn find(&self, key: &[u8]) -> Option<usize> {
         let (mut low, mut high) = (0, self.groups.len());
         while low < high {
@@ -97,7 +100,7 @@ struct Loaded {
     number: usize,
     /// The entries: length of the key (4 bytes), key, payload.
     bytes: Vec<u8>,
-    /// Where they begin, and where the last one ends.
+    /// The beginnings of the entries, and the end of the last one.
     bounds: Vec<u32>,
 }
 
@@ -135,12 +138,12 @@ pub(crate) struct IndexedRun {
     last_key: Vec<u8>,
     filter: Option<BloomFilter>,
     entries: u64,
-    /// The last one first.
+    /// The groups read recently, the latest one first.
     recent: Mutex<[Option<Arc<Loaded>>; RECENT]>,
 }
 
 impl IndexedRun {
-    /// Whether there may be an entry that was added to the filter as `key`.
+    /// Returns whether there may be an entry that was added to the filter as `key`.
     pub(crate) fn may_contain(&self, key: &[u8]) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(key))
     }
@@ -162,27 +165,27 @@ impl IndexedRun {
         Ok(found.map(|(_, payload)| payload.to_vec()))
     }
 
-    /// A cursor, before the first entry.
+    /// Makes a cursor before the first entry.
     pub(crate) fn cursor(self: &Arc<Self>) -> RunCursor {
         RunCursor { run: self.clone(), loaded: None, group: 0, slot: 0 }
     }
 
-    /// All entries, read in large pieces.
+    /// Reads all entries, in large pieces.
     pub(crate) fn reader(&self) -> impl EntrySource + use<> {
         RunReader::new(self.file.clone())
     }
 
-    /// Number of entries.
+    /// The number of entries.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.file.bytes()
     }
 
-    /// Bytes of memory it takes: index, filter and recent groups of blocks.
+    /// The memory of the index, the filter and the recent groups of blocks, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let filter = self.filter.as_ref().map_or(0, BloomFilter::bytes);
         let recent = RECENT * self.index.blocks_of_group * BLOCK_BYTES;
@@ -199,7 +202,7 @@ impl IndexedRun {
             return Ok(block.clone());
         }
         recent[0] = None;
-        // Others have to read something too; they need not wait for this.
+        // Other readers need not wait for this read.
         drop(recent);
         let block = Arc::new(self.read(number)?);
         self.recent.lock()[0] = Some(block.clone());
@@ -230,13 +233,13 @@ impl std::fmt::Debug for IndexedRun {
     }
 }
 
-/// A position between two entries of a run, before the first or after the last.
+/// A position between two entries of a run, before the first one, or after the last one.
 pub(crate) struct RunCursor {
     run: Arc<IndexedRun>,
-    /// The group of blocks that was looked at last.
+    /// The group of blocks read last.
     loaded: Option<Arc<Loaded>>,
     group: usize,
-    /// In the group; its length is the same position as the beginning of the next one.
+    /// The slot in the group. The group's length is the same position as the beginning of the next group.
     slot: usize,
 }
 
@@ -255,12 +258,12 @@ impl RunCursor {
         Ok(())
     }
 
-    /// Goes behind the last entry.
+    /// Goes to the end, after the last entry.
     pub(crate) fn seek_end(&mut self) {
         (self.group, self.slot) = (self.run.index.groups.len(), 0);
     }
 
-    /// The entry after the position, which moves behind it.
+    /// Returns the entry after the position, and moves past it.
     pub(crate) fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         loop {
             if self.group >= self.run.index.groups.len() {
@@ -276,7 +279,7 @@ impl RunCursor {
         Ok(self.loaded.as_ref().map(|block| block.entry(slot)))
     }
 
-    /// The entry before the position, which moves before it.
+    /// Returns the entry before the position, and moves before it.
     pub(crate) fn previous(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         while self.slot == 0 {
             let Some(group) = self.group.checked_sub(1) else { return Ok(None) };
@@ -306,8 +309,9 @@ pub(crate) struct IndexedRunWriter {
 }
 
 impl IndexedRunWriter {
-    /// A writer of a temporary run, with a filter for up to `filtered` keys: see [`filter_bytes`](super::filter_bytes) for
-    /// its size. With 0 there is none, and looking up a key that is not there reads a block too.
+    /// Creates a temporary run, with a filter for up to `filtered` keys, whose size is
+    /// [`filter_bytes`](super::filter_bytes). With 0 there is no filter, and the look-up of an absent key
+    /// reads a block too.
     pub(crate) fn create(env: &Arc<dyn Env>, filtered: u64) -> Result<IndexedRunWriter> {
         Ok(IndexedRunWriter {
             file: RunWriter::create_with_blocks(env, BLOCK_BYTES)?,
@@ -318,12 +322,12 @@ impl IndexedRunWriter {
         })
     }
 
-    /// Adds an entry, whose key is greater than the last one's.
+    /// Adds an entry, whose key must be greater than the last one.
     pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
         self.push_as(key, key, payload)
     }
 
-    /// As [`push`](Self::push); to the filter the key is added as `filtered`.
+    /// Adds an entry like [`push`](Self::push), with the key `filtered` in the filter.
     pub(crate) fn push_as(&mut self, key: &[u8], filtered: &[u8], payload: &[u8]) -> Result<()> {
         if self.entries > 0 && key <= self.last_key.as_slice() {
             return Err(TableError::Internal("the keys of a run do not ascend".into()));
@@ -340,7 +344,7 @@ impl IndexedRunWriter {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the remaining entries.
     pub(crate) fn finish(mut self) -> Result<IndexedRun> {
         self.index.keys.shrink_to_fit();
         self.index.groups.shrink_to_fit();

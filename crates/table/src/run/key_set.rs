@@ -1,5 +1,6 @@
-//! Sets of byte keys that may be larger than memory: in runs that are searched, of which a Bloom filter says for most keys that they
-//! are not there. Sixteen runs of a level are merged into one of the next.
+//! Sets of byte keys that may be larger than memory. The keys are in searchable runs, whose Bloom filters
+//! show for most absent keys that they are absent. Sixteen runs of a level are merged into one of the next
+//! level.
 
 use super::merge::{EntrySource, Merge};
 use super::{IndexedRun, IndexedRunWriter};
@@ -8,13 +9,13 @@ use leafline_storage::Env;
 use leafline_types::CancelToken;
 use std::sync::Arc;
 
-/// Runs of a level that are merged into one of the next.
+/// The number of runs of a level that are merged into one of the next level.
 const FAN_IN: usize = 16;
 
 /// Keys in files.
 pub struct KeySet {
     env: Arc<dyn Env>,
-    /// Larger ones first, and no key in two of them.
+    /// The runs with their levels, higher levels first. No key is in two runs.
     runs: Vec<(u32, IndexedRun)>,
 }
 
@@ -23,10 +24,10 @@ impl KeySet {
         KeySet { env: env.clone(), runs: Vec::new() }
     }
 
-    /// Whether a key was added. Keys that are asked for in their order are found with fewer reads.
+    /// Returns whether a key was added. Keys looked up in ascending order need fewer reads.
     ///
     /// # Errors
-    /// A run cannot be read.
+    /// Errors of reading a run.
     pub fn contains(&self, key: &[u8]) -> Result<bool> {
         for (_, run) in &self.runs {
             if run.get(key)?.is_some() {
@@ -36,10 +37,10 @@ impl KeySet {
         Ok(false)
     }
 
-    /// Adds `count` keys that ascend, none of which is there.
+    /// Adds `count` ascending keys, none of which may be in the set.
     ///
     /// # Errors
-    /// A run cannot be written, or the work was cancelled.
+    /// Errors of writing a run; the error of a cancellation.
     pub fn add<'k>(
         &mut self,
         keys: impl Iterator<Item = &'k [u8]>,
@@ -64,7 +65,7 @@ impl KeySet {
         Ok(())
     }
 
-    /// One run of those from `from` on.
+    /// Merges the runs from `from` on into one.
     fn merge(&self, from: usize, cancel: &CancelToken) -> Result<IndexedRun> {
         let runs = &self.runs[from..];
         let keys = runs.iter().map(|(_, run)| run.entries()).sum();
@@ -78,7 +79,7 @@ impl KeySet {
         writer.finish()
     }
 
-    /// Bytes of memory that looking for keys takes.
+    /// The memory that look-ups need, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.runs.iter().map(|(_, run)| run.memory_bytes()).sum()
     }
@@ -112,7 +113,7 @@ mod tests {
             set.add(new.iter().map(Vec::as_slice), new.len(), &cancel).unwrap();
             model.extend(new);
         }
-        // Two merged twice, and three that came last.
+        // Two runs merged twice, and the last three.
         assert_eq!(set.runs.iter().map(|(level, _)| *level).collect::<Vec<_>>(), [2, 2, 0, 0, 0]);
         assert!(model.iter().all(|key| set.contains(key).unwrap()), "seed {seed}");
         assert!(set.memory_bytes() > 0);

@@ -1,4 +1,4 @@
-//! Merging sorted sources into one.
+//! Merges sorted sources into one.
 
 use crate::error::Result;
 use std::cmp::{Ordering, Reverse};
@@ -6,14 +6,14 @@ use std::collections::BinaryHeap;
 
 /// Entries in ascending key order.
 pub trait EntrySource: Send {
-    /// The next entry, key and payload.
+    /// Returns the next entry, key and payload.
     ///
     /// # Errors
-    /// What is on disk cannot be read.
+    /// Errors of reading from disk.
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
 }
 
-/// The next entry of a source. Most comparisons are decided by the first eight bytes.
+/// The next entry of a source. The first eight bytes of the key decide most comparisons.
 struct Head {
     first: u64,
     key: Vec<u8>,
@@ -55,7 +55,8 @@ impl Ord for Head {
     }
 }
 
-/// The first eight bytes as a number; shorter keys as if followed by zeros, which the full comparison sorts out.
+/// The first eight bytes as a number. A shorter key is extended with zeros; the full comparison decides
+/// then.
 pub(super) fn first_bytes(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let length = key.len().min(8);
@@ -63,11 +64,11 @@ pub(super) fn first_bytes(key: &[u8]) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// Merges sources. Equal keys come one after the other.
+/// Merges sources. Equal keys come one after another.
 pub struct Merge<'a> {
     sources: Vec<Box<dyn EntrySource + 'a>>,
     heads: BinaryHeap<Reverse<Head>>,
-    /// The head on top was given out: its source is to be asked for the next one.
+    /// Whether the top head has been returned, so that its source must be asked for the next entry.
     is_used: bool,
 }
 
@@ -101,7 +102,7 @@ impl EntrySource for Merge<'_> {
                 None => None,
             };
             match next {
-                // It sinks to its place when it is let go of.
+                // The head sinks to its place when `top` is dropped.
                 Some((key, payload)) => top.0.fill(key, payload),
                 None => drop(std::collections::binary_heap::PeekMut::pop(top)),
             }

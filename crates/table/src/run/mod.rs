@@ -1,11 +1,13 @@
-//! Runs: the external sort under bulk loads, index builds, large commits and the operators of queries, and the files that these leave.
+//! Runs: the external sort for bulk loads, index builds, large commits and query operators, and the files
+//! it writes.
 //!
-//! Entries (key and payload) are collected in memory; when they exceed the limit they are sorted and written to a
-//! file, a *run*. At the end all runs and what is still in memory are merged. When there are too many runs to merge
-//! at once, they are merged into one first. Entries with equal keys come out in no particular order.
+//! Entries (key and payload) are collected in memory. When they exceed the limit, they are sorted and
+//! written to a file, a *run*. At the end all runs and the entries in memory are merged. If there are too
+//! many runs to merge at once, some are merged into one first. Entries with equal keys come out in no
+//! particular order.
 //!
-//! A run can also be searched: an `IndexedRun` has an index and a Bloom filter in memory, and cursors. That is where the writes
-//! of large transactions are, and large sets of keys.
+//! A run can also be searched: an `IndexedRun` has an index and a Bloom filter in memory, and cursors. The
+//! writes of large transactions and large sets of keys are stored in such runs.
 
 mod file;
 mod filter;
@@ -26,7 +28,7 @@ use leafline_storage::{Env, StorageError};
 use std::io;
 use std::sync::Arc;
 
-/// Directory of the run files.
+/// The directory of temporary run files.
 pub(crate) const TEMP: &str = "temp";
 
 /// Removes run files that a crash has left behind.

@@ -7,10 +7,10 @@ use leafline_storage::Env;
 use leafline_types::memory::server;
 use std::sync::Arc;
 
-/// Most runs that are merged at once; each needs a read buffer.
+/// The maximum number of runs merged at once; each needs a read buffer.
 const MAX_FAN_IN: usize = 64;
 
-/// Where an entry lies in the arena. The head decides most comparisons without touching it.
+/// The place of an entry in the arena. The head decides most comparisons without access to the arena.
 #[derive(Clone, Copy)]
 struct Span {
     head: u64,
@@ -19,20 +19,20 @@ struct Span {
     payload: u32,
 }
 
-/// Collects entries in any order and gives them back in key order.
+/// Collects entries in any order and returns them in key order.
 pub struct Sorter {
     env: Arc<dyn Env>,
-    /// Bytes the arena and the spans may take.
+    /// The maximum memory of the arena and the spans, in bytes.
     memory: usize,
     arena: Vec<u8>,
     spans: Vec<Span>,
     runs: Vec<RunFile>,
-    /// Bytes of the longest entry.
+    /// The length of the longest entry in bytes.
     longest: usize,
 }
 
 impl Sorter {
-    /// A sorter that takes up to `memory` bytes before it writes a run.
+    /// Makes a sorter that uses up to `memory` bytes before it writes a run.
     pub(crate) fn new(env: &Arc<dyn Env>, memory: u64) -> Sorter {
         let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         Sorter {
@@ -48,7 +48,7 @@ impl Sorter {
     /// Adds an entry.
     ///
     /// # Errors
-    /// A run cannot be written.
+    /// Errors of writing a run.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
         if !self.push_if_room(key, payload) {
             self.spill()?;
@@ -57,7 +57,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// Adds an entry if memory has room for it, as it has for the first one. False: it was not added.
+    /// Adds an entry if there is room in memory, as there always is for the first one. Returns false if it
+    /// was not added.
     pub(crate) fn push_if_room(&mut self, key: &[u8], payload: &[u8]) -> bool {
         let has_room = self.make_room(key.len() + payload.len()) || self.spans.is_empty();
         if has_room {
@@ -79,10 +80,11 @@ impl Sorter {
         });
     }
 
-    /// Takes the entries of another; those that it has in memory are written. This one has none in memory, and keeps none.
+    /// Takes over the entries of another sorter, and writes those that are in its memory. This sorter has
+    /// no entries in memory, and keeps none.
     ///
     /// # Errors
-    /// A run cannot be written.
+    /// Errors of writing a run.
     pub(crate) fn absorb(&mut self, other: Sorter) -> Result<()> {
         self.runs.extend(other.runs);
         self.longest = self.longest.max(other.longest);
@@ -92,13 +94,14 @@ impl Sorter {
         spilled
     }
 
-    /// Makes room in memory for an entry. False if that would take more than there may be: vectors that double would take up to twice that.
+    /// Makes room in memory for an entry. Returns false if the memory limit does not allow it. Vectors that
+    /// double would take up to twice the limit.
     fn make_room(&mut self, bytes: usize) -> bool {
         let (arena, spans) = (self.arena.len() + bytes, self.spans.len() + 1);
         if arena <= self.arena.capacity() && spans <= self.spans.capacity() {
             return true;
         }
-        // By a half, or a little where a half is too much.
+        // By a half, or by less if that is too much.
         for part in [2, 16] {
             let wanted =
                 |needed: usize, now: usize| if needed > now { needed.max(now + now / part) } else { now };
@@ -113,23 +116,24 @@ impl Sorter {
         false
     }
 
-    /// All entries in key order.
+    /// Returns all entries in key order.
     ///
     /// # Errors
-    /// Runs cannot be read.
+    /// Errors of reading runs.
     pub fn finish(self) -> Result<Merge<'static>> {
         Sorter::merge(vec![self])
     }
 
-    /// The entries of several in key order.
+    /// Returns the entries of several sorters in key order.
     ///
     /// # Errors
-    /// Runs cannot be read.
+    /// Errors of reading runs.
     pub(crate) fn merge(parts: Vec<Sorter>) -> Result<Merge<'static>> {
         let mut sources: Vec<Box<dyn EntrySource>> = Vec::new();
         for mut part in parts {
             part.sort();
-            // Each run that is merged has an entry in memory: where these are long, few runs are merged at a time.
+            // Each merged run keeps an entry in memory. If entries are long, only a few runs are merged at
+            // a time.
             let left = server::limit().saturating_sub(server::used());
             let fan_in = (left / 4 / part.longest.max(1)).clamp(2, MAX_FAN_IN);
             while part.runs.len() > fan_in {
@@ -146,7 +150,7 @@ impl Sorter {
         Merge::new(sources)
     }
 
-    /// Puts what is in memory in order.
+    /// Sorts the entries in memory.
     pub(crate) fn sort(&mut self) {
         let arena = &self.arena;
         let key = |span: &Span| &arena[span.begin..span.begin + span.key as usize];
@@ -165,7 +169,7 @@ impl Sorter {
         let (arena, spans) = (std::mem::take(&mut self.arena), std::mem::take(&mut self.spans));
         let mut memory = MemoryRun { arena, spans, next: 0 };
         self.runs.push(write_run(&self.env, &mut memory)?);
-        // The memory is used again, unless it was divided between bytes and places as other entries needed it.
+        // The memory is used again, unless its division between bytes and spans suited other entries.
         if (memory.arena.len() + memory.spans.len() * size_of::<Span>()) * 2 >= self.memory {
             (self.arena, self.spans) = (memory.arena, memory.spans);
             self.arena.clear();
@@ -175,7 +179,7 @@ impl Sorter {
     }
 }
 
-/// The entries of runs in key order.
+/// Merges runs in key order.
 fn merge_of(runs: Vec<RunFile>) -> Result<Merge<'static>> {
     let sources = runs.into_iter().map(|run| Box::new(RunReader::new(Arc::new(run))) as Box<dyn EntrySource>);
     Merge::new(sources.collect())
