@@ -1,10 +1,9 @@
 //! The inputs and outputs of an evaluation besides the rows: parameters, the time, the session, warnings.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::subquery::SubqueryRunner;
-use crate::functions::{BlockEncryption, TimeNames, UserLocks};
+use crate::functions::{BlockEncryption, SharedLocks, TimeNames};
 use crate::user_variables::UserVariables;
 use leafline_types::error::MysqlError;
 use leafline_types::memory::MemoryBudget;
@@ -70,7 +69,7 @@ pub struct SessionFacts {
     /// The query attributes that the client sent with the statement, by name: `mysql_query_attribute_string()`.
     pub query_attributes: Vec<(String, Option<String>)>,
     /// The server's `GET_LOCK`s.
-    pub locks: Arc<UserLocks>,
+    pub locks: SharedLocks,
 }
 
 /// The context of one execution of a statement, for its expressions.

@@ -2,7 +2,7 @@
 
 use leafline_protocol::reply::StateChange;
 use leafline_protocol::status;
-use leafline_sql::session::settings::Modes;
+use leafline_sql::settings::Modes;
 use leafline_sql::{Session, session};
 
 /// The server status of a session between two statements.

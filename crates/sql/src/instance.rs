@@ -1,21 +1,22 @@
 //! An open database with its sessions: what they share.
 
-use crate::accounts::{AccountId, Accounts, LOCALHOST, Privilege, ROOT};
+use crate::accounts::{AccountId, Accounts, Privilege};
 use crate::digest::Digests;
 use crate::index_uses::IndexUses;
 use crate::machine::{LEAST_SERVER_MEMORY, default_server_memory};
 use crate::resource_group::ResourceGroups;
-use crate::session::settings::{ServerAccess, Settings};
-use crate::session::variables::{Facts, VERSION};
-use crate::session::{CompressionAlgorithms, Session, SessionEntry};
+use crate::session_entry::SessionEntry;
+use crate::settings::CompressionAlgorithms;
+use crate::settings::variables::{Facts, VERSION};
+use crate::settings::{ServerAccess, Settings};
 use crate::slow_log::SlowLog;
 use crate::start::Start;
 use crate::statement_times::StatementTimes;
 use crate::status::{Gauges, RareCommands, SessionCounters, StorageCounters};
 use crate::upkeep::{self, Keeper};
+use crate::user_locks::UserLocks;
 use leafline_access::Statistics;
 use leafline_access::cost::{CostModel, Device, DeviceChoice, StoredProfile, VersionedProfile};
-use leafline_expr::functions::UserLocks;
 use leafline_storage::worker::Worker;
 use leafline_storage::{Env, FlushPolicy, lent_bytes};
 use leafline_table::{Engine, EngineOptions, TableError};
@@ -213,17 +214,17 @@ impl Instance {
         self.connections_made.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Begins the session of connection `id` for `user` at `host` (`localhost`, or an address), whom `account` has let in; without one for a
-    /// program that may do everything.
+    /// Adds the public side of a session for `user` at `host`, whom `account` has let in.
     ///
     /// # Errors
-    /// 1040 if there are as many as `max_connections`; who may end others may have one more, to see to it.
-    pub fn new_session(
-        self: &Arc<Self>,
+    /// 1040 if there are as many sessions as `max_connections`; an account that may end others may have one more. 1226 if the account has
+    /// as many as it may have.
+    pub(crate) fn add_session(
+        &self,
         id: u64,
         (user, host): (&str, &str),
         account: Option<AccountId>,
-    ) -> Result<Session, MysqlError> {
+    ) -> Result<Arc<SessionEntry>, MysqlError> {
         let admitted = self.accounts.version();
         let access = self.accounts.access(account.as_ref(), host, admitted);
         let sees_to_it = access.check_any(&[Privilege::ConnectionAdmin, Privilege::Super]).is_ok();
@@ -238,8 +239,7 @@ impl Instance {
         let entry = Arc::new(SessionEntry::new(id, user, host, (account, admitted)));
         sessions.insert(id, entry.clone());
         self.most_connections.fetch_max(sessions.len() as u64, Ordering::Relaxed);
-        drop(sessions);
-        Ok(Session::new(self.clone(), entry, self.globals.read().clone()))
+        Ok(entry)
     }
 
     /// Error 1226 if an account has as many sessions besides `id` as it may have.
@@ -273,14 +273,6 @@ impl Instance {
         let entry = Arc::new(SessionEntry::new(id, user, host, (Some(account), self.accounts.version())));
         sessions.insert(id, entry.clone());
         Ok(entry)
-    }
-
-    /// Begins a session for the embedding program, which may do everything.
-    ///
-    /// # Errors
-    /// 1040 if there are too many.
-    pub fn connect(self: &Arc<Self>) -> Result<Session, MysqlError> {
-        self.new_session(self.new_connection_id(), (ROOT, LOCALHOST), None)
     }
 
     /// A connection has ended: that of a client that was let in and did not say that it goes, or of one that was not let in.

@@ -1,6 +1,6 @@
 //! The text of a statement with literals in place of its parameters.
 
-use crate::show::statement_text::literal;
+use crate::definition_text::literal;
 use leafline_syntax::lexer::{LexMode, TokenKind, tokenize};
 use leafline_types::convert::to_text;
 use leafline_types::{SqlType, Value};

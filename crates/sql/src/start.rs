@@ -13,8 +13,8 @@
 
 use crate::accounts::password::AuthPlugin;
 use crate::digest::{DIGESTS, MOST_DIGESTS};
-use crate::session::settings::Settings;
-use crate::session::variables::{self, Scope, flag};
+use crate::settings::Settings;
+use crate::settings::variables::{self, Scope, flag};
 use leafline_storage::FlushPolicy;
 use leafline_table::EngineOptions;
 use leafline_types::error::errno;

@@ -57,7 +57,7 @@ pub(crate) use json::values::member_name;
 pub(crate) use regexp::PatternCache;
 pub(crate) use temporal::NUMBER_OF_TEMPORAL_TEXT;
 pub use time_names::TimeNames;
-pub use user_lock::UserLocks;
+pub use user_lock::{NamedLocks, SharedLocks};
 pub(crate) use xml::{XPathCache, by_variables};
 
 /// A function, as its place in the table.

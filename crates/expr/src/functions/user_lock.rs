@@ -1,10 +1,8 @@
-//! GET_LOCK and its family: named locks, owned by sessions.
-//!
-//! A session may hold any number of locks, and each several times; they end with the session. Before each wait the
-//! waits-for chain is followed, so that a cycle is error 3058 at once.
+//! GET_LOCK and its family: locks with names, owned by sessions. Who keeps the locks implements [`NamedLocks`].
 
-use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::fmt::Debug;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::args::integer;
@@ -14,6 +12,68 @@ use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::statement::CancelToken;
 use leafline_types::value::{ExprType, SqlType, Value};
+
+/// The named locks of a server, which its sessions share.
+pub trait NamedLocks: Debug + Send + Sync {
+    /// Takes a lock for a session, or waits for it until `limit`; for ever without a limit. False if the time is over.
+    ///
+    /// # Errors
+    /// 3058 where sessions would wait for each other, 1317 and the like when the statement is told to stop.
+    fn acquire(
+        &self,
+        name: &str,
+        session: u64,
+        limit: Option<Instant>,
+        cancel: &CancelToken,
+    ) -> Result<bool, MysqlError>;
+
+    /// Gives a lock back that the session owns, once.
+    fn release(&self, name: &str, session: u64);
+
+    /// Gives all locks of a session back, and returns how many there were, each as often as it was taken.
+    fn release_all(&self, session: u64) -> u64;
+
+    /// The session that owns a lock.
+    fn owner(&self, name: &str) -> Option<u64>;
+}
+
+/// The named locks that a session uses.
+#[derive(Debug, Clone)]
+pub struct SharedLocks(pub Arc<dyn NamedLocks>);
+
+impl Default for SharedLocks {
+    fn default() -> SharedLocks {
+        SharedLocks(Arc::new(NoLocks))
+    }
+}
+
+impl Deref for SharedLocks {
+    type Target = dyn NamedLocks;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+/// No named locks: for expressions that are evaluated without a server. Taking one is an error.
+#[derive(Debug)]
+struct NoLocks;
+
+impl NamedLocks for NoLocks {
+    fn acquire(&self, _: &str, _: u64, _: Option<Instant>, _: &CancelToken) -> Result<bool, MysqlError> {
+        Err(MysqlError::internal("GET_LOCK without sessions"))
+    }
+
+    fn release(&self, _: &str, _: u64) {}
+
+    fn release_all(&self, _: u64) -> u64 {
+        0
+    }
+
+    fn owner(&self, _: &str) -> Option<u64> {
+        None
+    }
+}
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("GET_LOCK", (2, 2), nullable, get_lock).volatility(Volatility::Volatile),
@@ -44,8 +104,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
-/// The interval at which a waiting session checks for cancellation.
-const SLICE: Duration = Duration::from_millis(20);
 
 fn nullable(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(build::bigint(true))
@@ -90,177 +148,4 @@ fn release_lock(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Res
             Value::Int(1)
         }
     })
-}
-
-/// The locks of all sessions of a server.
-#[derive(Debug, Default)]
-pub struct UserLocks {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// By name: the owning session, and how often it holds the lock.
-    owners: HashMap<String, (u64, u64)>,
-    /// The lock that each waiting session waits for.
-    waiting: HashMap<u64, String>,
-}
-
-impl State {
-    /// Whether `session` would wait for itself if it waited for `name`.
-    fn closes_circle(&self, session: u64, name: &str) -> bool {
-        let mut name = name;
-        while let Some((owner, _)) = self.owners.get(name) {
-            if *owner == session {
-                return true;
-            }
-            match self.waiting.get(owner) {
-                Some(next) => name = next,
-                None => return false,
-            }
-        }
-        false
-    }
-}
-
-impl UserLocks {
-    /// Locks the state. A panic leaves no lock half owned.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes a lock, or waits for it until `limit`, or without limit. Returns whether it was taken.
-    ///
-    /// # Errors
-    /// 3058 if sessions would wait for each other; 1317 or 3024 if the statement has to end.
-    pub fn acquire(
-        &self,
-        name: &str,
-        session: u64,
-        limit: Option<Instant>,
-        cancel: &CancelToken,
-    ) -> Result<bool, MysqlError> {
-        let mut state = self.state();
-        loop {
-            match state.owners.get_mut(name) {
-                None => {
-                    state.owners.insert(name.to_owned(), (session, 1));
-                    return Ok(true);
-                }
-                Some((owner, times)) if *owner == session => {
-                    *times += 1;
-                    return Ok(true);
-                }
-                Some(_) => {}
-            }
-            cancel.check()?;
-            let left = match limit {
-                Some(limit) => limit.saturating_duration_since(Instant::now()),
-                None => SLICE,
-            };
-            if left.is_zero() {
-                return Ok(false);
-            }
-            if state.closes_circle(session, name) {
-                return Err(MysqlError::user_lock_deadlock());
-            }
-            state.waiting.insert(session, name.to_owned());
-            let waited = self.changed.wait_timeout(state, left.min(SLICE));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            state.waiting.remove(&session);
-        }
-    }
-
-    /// Releases a lock that the session owns, once.
-    pub fn release(&self, name: &str, session: u64) {
-        let mut state = self.state();
-        if let Some((owner, times)) = state.owners.get_mut(name)
-            && *owner == session
-        {
-            *times -= 1;
-            if *times == 0 {
-                state.owners.remove(name);
-                self.changed.notify_all();
-            }
-        }
-    }
-
-    /// Releases all locks of a session; returns how many, each as often as it was taken.
-    pub fn release_all(&self, session: u64) -> u64 {
-        let mut state = self.state();
-        let mut released = 0;
-        state.owners.retain(|_, (owner, times)| {
-            let keep = *owner != session;
-            released += if keep { 0 } else { *times };
-            keep
-        });
-        if released > 0 {
-            self.changed.notify_all();
-        }
-        released
-    }
-
-    /// Returns the session that owns a lock.
-    pub fn owner(&self, name: &str) -> Option<u64> {
-        self.state().owners.get(name).map(|(owner, _)| *owner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use leafline_types::statement::CancelReason;
-    use std::sync::Arc;
-
-    fn soon() -> Option<Instant> {
-        Instant::now().checked_add(Duration::from_secs(30))
-    }
-
-    #[test]
-    fn locks_are_owned_as_often_as_they_are_taken() {
-        let (locks, token) = (UserLocks::default(), CancelToken::new());
-        let get = |session| locks.acquire("a", session, Some(Instant::now()), &token).unwrap();
-        assert!(get(1) && get(1) && !get(2));
-        locks.release("a", 2);
-        locks.release("a", 1);
-        assert_eq!(locks.owner("a"), Some(1));
-        locks.release("a", 1);
-        assert!(get(2));
-        assert_eq!((locks.release_all(2), locks.release_all(2)), (1, 0));
-    }
-
-    #[test]
-    fn a_waiter_gets_the_lock_when_it_is_free_and_reacts_to_kill() {
-        let locks = Arc::new(UserLocks::default());
-        let token = CancelToken::new();
-        assert!(locks.acquire("a", 1, None, &token).unwrap());
-        let waiter = {
-            let (locks, token) = (locks.clone(), token.clone());
-            std::thread::spawn(move || locks.acquire("a", 2, soon(), &token))
-        };
-        locks.release("a", 1);
-        assert!(waiter.join().unwrap().unwrap());
-        token.cancel(CancelReason::QueryKilled);
-        assert_eq!(locks.acquire("a", 3, None, &token).unwrap_err().code, 1317);
-    }
-
-    #[test]
-    fn sessions_that_would_wait_for_each_other_do_not() {
-        let locks = Arc::new(UserLocks::default());
-        let token = CancelToken::new();
-        assert!(locks.acquire("a", 1, None, &token).unwrap() && locks.acquire("b", 2, None, &token).unwrap());
-        let waiter = {
-            let (locks, token) = (locks.clone(), token.clone());
-            std::thread::spawn(move || locks.acquire("b", 1, soon(), &token))
-        };
-        // Once session 1 waits, session 2 closes the cycle.
-        while !locks.state().waiting.contains_key(&1) {
-            std::thread::yield_now();
-        }
-        let circle = locks.acquire("a", 2, soon(), &token);
-        assert!(matches!(&circle, Err(e) if e.code == 3058), "{circle:?}");
-        locks.release_all(2);
-        assert!(waiter.join().unwrap().unwrap());
-    }
 }

@@ -36,7 +36,7 @@ use leafline_protocol::reply::{OkPacket, put_error};
 use leafline_protocol::{WireError, capability as cap, status};
 use leafline_sql::accounts::password::{AuthPlugin, CHALLENGE_BYTES, StoredPassword, Verdict};
 use leafline_sql::accounts::{AccountId, Login};
-use leafline_sql::session::{ConnectionFacts, TlsFacts};
+use leafline_sql::settings::{ConnectionFacts, TlsFacts};
 use leafline_sql::{Instance, Session};
 use leafline_types::MysqlError;
 use rand::TryRngCore;

@@ -6,10 +6,11 @@
 
 use super::host::{ClientHost, LOCALHOST};
 use super::set::{AccountSet, literal_name};
-use crate::information_schema;
-use crate::show::like_exactly;
+use crate::like::like_exactly;
+use crate::system_names;
 use leafline_planner::{Authority, definer_of};
 use leafline_syntax::AccountId;
+use leafline_syntax::ast::AccountName;
 use leafline_syntax::{Privilege, Privileges};
 use leafline_table::ViewDef;
 use leafline_types::MysqlError;
@@ -97,33 +98,23 @@ impl Access {
         self.version
     }
 
-    /// Whether it is a program's that embeds the database.
-    pub(crate) fn is_unlimited(&self) -> bool {
-        self.rights.is_none()
-    }
-
     /// Whether the password has to be changed before anything else.
     pub(crate) fn is_expired(&self) -> bool {
         self.rights.as_ref().is_some_and(|rights| rights.expired)
     }
 
-    /// The account; that of root for a program that embeds the database.
-    pub(crate) fn account(&self) -> AccountId {
-        self.rights.as_ref().map_or_else(AccountId::root, |rights| rights.account.clone())
-    }
-
-    /// What is granted on everything.
-    pub(crate) fn on_everything(&self) -> Privileges {
-        self.rights.as_ref().map_or(Privileges::EVERYTHING, |rights| rights.global)
+    /// The account that a name in a statement means.
+    pub(crate) fn account_of(&self, name: &AccountName) -> AccountId {
+        if name.current { self.account() } else { AccountId::new(&name.user, &name.host) }
     }
 
     /// What may be done with a database as a whole, and with every table of it.
     pub(crate) fn on_database(&self, database: &str) -> Privileges {
         let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
-        let database = information_schema::database(database).unwrap_or(database);
+        let database = system_names::database(database).unwrap_or(database);
         let fits = |(pattern, _): &&(String, Privileges)| like_exactly(database, pattern);
         let granted = rights.databases.iter().find(fits).map_or(Privileges::NONE, |(_, granted)| *granted);
-        let everybody = match information_schema::is_standard(database) {
+        let everybody = match system_names::is_standard(database) {
             true => Privileges::of(Privilege::Select),
             false => Privileges::NONE,
         };
@@ -143,25 +134,6 @@ impl Access {
         }
     }
 
-    /// What may be done with a table or view.
-    pub(crate) fn on_table(&self, database: &str, table: &str) -> Privileges {
-        let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
-        let granted = match rights.tables.is_empty() {
-            true => None,
-            false => rights.tables.get(&(database.to_owned(), table.to_owned())),
-        };
-        let everybody = match information_schema::is_about_own_sessions(database, table) {
-            true => Privileges::of(Privilege::Select),
-            false => Privileges::NONE,
-        };
-        self.on_database(database) | granted.copied().unwrap_or(Privileges::NONE) | everybody
-    }
-
-    /// Whether it may know of a table or view: if it may do anything with it.
-    pub(crate) fn sees_table(&self, database: &str, table: &str) -> bool {
-        self.on_table(database, table).has_any(Privileges::OF_TABLES | Privilege::GrantOption)
-    }
-
     /// Whether it may know of a database: if it may do anything with it, or with a table in it.
     pub(crate) fn sees_database(&self, database: &str) -> bool {
         self.enters_database(database) || self.on_everything().has(Privilege::ShowDatabases)
@@ -170,21 +142,9 @@ impl Access {
     /// Whether it may make a database its current one.
     pub(crate) fn enters_database(&self, database: &str) -> bool {
         let Some(rights) = &self.rights else { return true };
-        information_schema::is_for_everybody(database)
+        system_names::is_for_everybody(database)
             || self.on_database(database).has_any(Privileges::OF_DATABASES | Privilege::GrantOption)
             || rights.tables.iter().any(|((of, _), granted)| of == database && !granted.is_empty())
-    }
-
-    /// Error 1142: something of `wanted` may not be done with a table.
-    pub(crate) fn table_denied(&self, wanted: impl std::fmt::Display, table: &str) -> MysqlError {
-        let (user, host) = self.user_and_client();
-        MysqlError::table_access_denied(wanted, user, host, table)
-    }
-
-    /// Error 1143: a column may not be read.
-    pub(crate) fn column_denied(&self, column: &str, table: &str) -> MysqlError {
-        let (user, host) = self.user_and_client();
-        MysqlError::column_access_denied(Privilege::Select.name(), user, host, column, table)
     }
 
     /// Error 1044: a database is nothing for this account.
@@ -212,7 +172,7 @@ impl Access {
         table: &str,
     ) -> Result<(), MysqlError> {
         let missing = wanted.into() - self.on_table(database, table);
-        if missing.is_empty() { Ok(()) } else { Err(self.table_denied(missing, table)) }
+        if missing.is_empty() { Ok(()) } else { Err(self.table_denied(&missing.to_string(), table)) }
     }
 
     /// Whether every one of `wanted` may be done with a database.
@@ -245,34 +205,45 @@ impl Access {
 
 impl Authority for Access {
     fn is_unlimited(&self) -> bool {
-        Access::is_unlimited(self)
+        self.rights.is_none()
     }
 
     fn account(&self) -> AccountId {
-        Access::account(self)
+        self.rights.as_ref().map_or_else(AccountId::root, |rights| rights.account.clone())
     }
 
     fn on_everything(&self) -> Privileges {
-        Access::on_everything(self)
+        self.rights.as_ref().map_or(Privileges::EVERYTHING, |rights| rights.global)
     }
 
     fn on_table(&self, database: &str, table: &str) -> Privileges {
-        Access::on_table(self, database, table)
+        let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
+        let granted = match rights.tables.is_empty() {
+            true => None,
+            false => rights.tables.get(&(database.to_owned(), table.to_owned())),
+        };
+        let everybody = match system_names::is_about_own_sessions(database, table) {
+            true => Privileges::of(Privilege::Select),
+            false => Privileges::NONE,
+        };
+        self.on_database(database) | granted.copied().unwrap_or(Privileges::NONE) | everybody
     }
 
     fn sees_table(&self, database: &str, table: &str) -> bool {
-        Access::sees_table(self, database, table)
+        self.on_table(database, table).has_any(Privileges::OF_TABLES | Privilege::GrantOption)
+    }
+
+    fn table_denied(&self, wanted: &str, table: &str) -> MysqlError {
+        let (user, host) = self.user_and_client();
+        MysqlError::table_access_denied(wanted, user, host, table)
+    }
+
+    fn column_denied(&self, column: &str, table: &str) -> MysqlError {
+        let (user, host) = self.user_and_client();
+        MysqlError::column_access_denied(Privilege::Select.name(), user, host, column, table)
     }
 
     fn of_definer(&self, view: &ViewDef) -> Result<Option<Box<dyn Authority>>, MysqlError> {
         Ok(Access::of_definer(self, view)?.map(|definer| Box::new(definer) as Box<dyn Authority>))
-    }
-
-    fn table_denied(&self, wanted: &str, table: &str) -> MysqlError {
-        Access::table_denied(self, wanted, table)
-    }
-
-    fn column_denied(&self, column: &str, table: &str) -> MysqlError {
-        Access::column_denied(self, column, table)
     }
 }

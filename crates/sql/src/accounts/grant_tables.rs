@@ -5,25 +5,25 @@ use leafline_syntax::Privilege;
 use leafline_table::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
 use leafline_types::{Collation, Members, SqlType};
 
-pub(super) const USER: &str = "user";
-pub(super) const UPGRADED: &str = "user_upgraded";
-pub(super) const OUTDATED: &str = "user_outdated";
-pub(super) const DATABASES: &str = "db";
-pub(super) const TABLES: &str = "tables_priv";
-pub(super) const DYNAMIC: &str = "global_grants";
+pub(crate) const USER: &str = "user";
+pub(crate) const UPGRADED: &str = "user_upgraded";
+pub(crate) const OUTDATED: &str = "user_outdated";
+pub(crate) const DATABASES: &str = "db";
+pub(crate) const TABLES: &str = "tables_priv";
+pub(crate) const DYNAMIC: &str = "global_grants";
 const COLUMNS: &str = "columns_priv";
 const ROUTINES: &str = "procs_priv";
 
 /// Characters of a host, at most: as in MySQL 5.7. With 255 keys would be too long for pages of 4 KiB.
-pub(super) const MAX_HOST: usize = 60;
+pub(crate) const MAX_HOST: usize = 60;
 /// Characters of a user, at most.
-pub(super) const MAX_USER: usize = 32;
+pub(crate) const MAX_USER: usize = 32;
 
 /// Columns of `user` between the privileges and the password: MySQL's for transports and limits.
-pub(super) const TRANSPORT_COLUMNS: usize = 8;
+pub(crate) const TRANSPORT_COLUMNS: usize = 8;
 
 /// The columns of `user` for static privileges, in MySQL's order.
-pub(super) const USER_PRIVILEGES: [(&str, Privilege); 29] = [
+pub(crate) const USER_PRIVILEGES: [(&str, Privilege); 29] = [
     ("Select_priv", Privilege::Select),
     ("Insert_priv", Privilege::Insert),
     ("Update_priv", Privilege::Update),
@@ -56,14 +56,14 @@ pub(super) const USER_PRIVILEGES: [(&str, Privilege); 29] = [
 ];
 
 /// The columns of `user` behind those, in MySQL's order. Roles came later.
-pub(super) const ROLE_PRIVILEGES: [(&str, Privilege); 2] =
+pub(crate) const ROLE_PRIVILEGES: [(&str, Privilege); 2] =
     [("Create_role_priv", Privilege::CreateRole), ("Drop_role_priv", Privilege::DropRole)];
 
 /// The members of `user.ssl_type`, in MySQL's order.
 const TRANSPORTS: [&str; 4] = ["", "ANY", "X509", "SPECIFIED"];
 
 /// The columns of `db`, in MySQL's order.
-pub(super) const DATABASE_PRIVILEGES: [(&str, Privilege); 19] = [
+pub(crate) const DATABASE_PRIVILEGES: [(&str, Privilege); 19] = [
     ("Select_priv", Privilege::Select),
     ("Insert_priv", Privilege::Insert),
     ("Update_priv", Privilege::Update),
@@ -86,7 +86,7 @@ pub(super) const DATABASE_PRIVILEGES: [(&str, Privilege); 19] = [
 ];
 
 /// The members of `tables_priv.Table_priv`, in MySQL's order.
-pub(super) const TABLE_PRIVILEGES: [(&str, Privilege); 13] = [
+pub(crate) const TABLE_PRIVILEGES: [(&str, Privilege); 13] = [
     ("Select", Privilege::Select),
     ("Insert", Privilege::Insert),
     ("Update", Privilege::Update),
@@ -136,7 +136,7 @@ fn table(name: &str, columns: Vec<ColumnDef>, key: &[&str]) -> TableSpec {
     }
 }
 
-pub(super) fn user_table(name: &str) -> TableSpec {
+pub(crate) fn user_table(name: &str) -> TableSpec {
     let of = |privileges: &[(&str, Privilege)]| -> Vec<ColumnDef> {
         privileges.iter().map(|(name, _)| no_or_yes(name)).collect()
     };
@@ -164,13 +164,13 @@ pub(super) fn user_table(name: &str) -> TableSpec {
     table(name, columns, &["Host", "User"])
 }
 
-pub(super) fn database_table() -> TableSpec {
+pub(crate) fn database_table() -> TableSpec {
     let mut columns = vec![host("Host"), text("Db", 64), text("User", MAX_USER as u32)];
     columns.extend(DATABASE_PRIVILEGES.iter().map(|(name, _)| no_or_yes(name)));
     table(DATABASES, columns, &["Host", "User", "Db"])
 }
 
-pub(super) fn tables_table() -> TableSpec {
+pub(crate) fn tables_table() -> TableSpec {
     let members = Members::new(TABLE_PRIVILEGES.map(|(name, _)| name), Collation::Utf8mb3GeneralCi);
     let privileges =
         ColumnDef::new("Table_priv", SqlType::Set(members.into()), false, Collation::Utf8mb3GeneralCi);
@@ -193,7 +193,7 @@ fn set(name: &str, members: &[&str]) -> ColumnDef {
 }
 
 /// Those of MySQL's tables that have no rows here, because nothing is granted on columns and routines. Tools ask for them.
-pub(super) fn empty_tables() -> [TableSpec; 2] {
+pub(crate) fn empty_tables() -> [TableSpec; 2] {
     let moment =
         || ColumnDef::new("Timestamp", SqlType::DateTime { fsp: 0 }, true, Collation::Utf8mb3GeneralCi);
     let account = || vec![host("Host"), text("Db", 64), text("User", MAX_USER as u32)];
@@ -217,7 +217,7 @@ pub(super) fn empty_tables() -> [TableSpec; 2] {
     ]
 }
 
-pub(super) fn dynamic_table() -> TableSpec {
+pub(crate) fn dynamic_table() -> TableSpec {
     let columns =
         vec![text("USER", MAX_USER as u32), host("HOST"), text("PRIV", 32), no_or_yes("WITH_GRANT_OPTION")];
     table(DYNAMIC, columns, &["USER", "HOST", "PRIV"])

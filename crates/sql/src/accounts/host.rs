@@ -11,7 +11,7 @@
 //! Exact names and addresses come first, then networks, those of fewer addresses first, then patterns, by how late their first wildcard
 //! is, then `%`, and last the empty one, which is for everybody, too.
 
-use crate::show::like;
+use crate::like::like;
 use std::net::IpAddr;
 
 /// The name of this machine.

@@ -27,29 +27,20 @@
 //! has the database's files.
 
 mod access;
-mod authorize;
 mod described;
-mod grant_tables;
-mod grants;
+pub(crate) mod grant_tables;
 mod host;
 pub mod password;
-mod restored;
-mod set;
-mod shown;
-mod stored;
+pub(crate) mod set;
+pub(crate) mod stored;
 #[cfg(test)]
 mod tests;
-mod users;
-mod visible;
 
 pub use access::Access;
-pub(crate) use authorize::{authorize, authorize_kill};
 pub(crate) use described::privileges;
 pub use host::LOCALHOST;
 pub(crate) use leafline_planner::definer_of;
 pub use leafline_syntax::{AccountId, Privilege, Privileges, Reach};
-pub(crate) use restored::check_row;
-pub(crate) use shown::{create_user, database_privileges, grants, table_privileges, user_privileges};
 
 use host::ClientHost;
 use leafline_table::Engine;
@@ -87,7 +78,7 @@ impl Login {
 pub struct Accounts {
     engine: Arc<Engine>,
     /// `default_authentication_plugin`.
-    default_plugin: AuthPlugin,
+    pub(crate) default_plugin: AuthPlugin,
     current: RwLock<Arc<AccountSet>>,
     /// How often they have changed; it goes up after `current` was replaced.
     version: AtomicU64,
@@ -124,7 +115,7 @@ impl Accounts {
     }
 
     /// An account without a password that may do everything.
-    fn administrator(plugin: AuthPlugin) -> Account {
+    pub(crate) fn administrator(plugin: AuthPlugin) -> Account {
         let mut account = Account::new(StoredPassword::none(plugin));
         account.global = Privileges::EVERYTHING;
         account.grantable = Privileges::DYNAMIC;
@@ -170,7 +161,7 @@ impl Accounts {
     }
 
     /// The accounts as they are now.
-    fn set(&self) -> Arc<AccountSet> {
+    pub(crate) fn set(&self) -> Arc<AccountSet> {
         self.current.read().clone()
     }
 
@@ -196,19 +187,19 @@ impl Accounts {
     }
 
     /// Keeps others from changing accounts.
-    fn alone(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn alone(&self) -> MutexGuard<'_, ()> {
         self.changing.lock()
     }
 
     /// Puts `set` in the place of the accounts that are there, on disk and then in memory.
-    fn put(&self, set: AccountSet, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
+    pub(crate) fn put(&self, set: AccountSet, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
         stored::write(&self.engine, &set)?;
         self.replace(set);
         Ok(())
     }
 
     /// Has what is on disk be in force. Where it has no accounts those that there were stay.
-    fn reload(&self, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
+    pub(crate) fn reload(&self, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
         if let Some(set) = stored::read(&self.engine)?.filter(|set| !set.accounts.is_empty()) {
             self.replace(set);
         }

@@ -175,7 +175,7 @@ fn rows_of(set: &AccountSet) -> [Wanted; 6] {
 ///
 /// # Errors
 /// What the engine returns; nothing has been changed then.
-pub(super) fn write(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlError> {
+pub(crate) fn write(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlError> {
     let mut changes = Vec::new();
     for (spec, key, rows) in rows_of(set) {
         if engine.catalog().table(SYSTEM_DATABASE, &spec.name).is_none() {
@@ -208,7 +208,7 @@ pub(super) fn write(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlE
 ///
 /// # Errors
 /// What the engine returns.
-pub(super) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlError> {
+pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlError> {
     finish_upgrade(engine)?;
     if engine.catalog().table(SYSTEM_DATABASE, USER).is_none() {
         return Ok(None);
@@ -254,7 +254,7 @@ fn complete(engine: &Arc<Engine>, set: &mut AccountSet) -> Result<(), MysqlError
 }
 
 /// Whether a row can be read as one of that table.
-pub(super) fn is_readable(table: &str, row: &[Value]) -> bool {
+pub(crate) fn is_readable(table: &str, row: &[Value]) -> bool {
     let mut set = AccountSet::default();
     let read = match table {
         USER => account(row).map(drop),
@@ -266,7 +266,7 @@ pub(super) fn is_readable(table: &str, row: &[Value]) -> bool {
     read.is_some()
 }
 
-pub(super) fn unreadable(table: &str) -> MysqlError {
+pub(crate) fn unreadable(table: &str) -> MysqlError {
     MysqlError::unknown_error(format_args!("a row of mysql.{table} cannot be understood"))
 }
 
@@ -314,7 +314,7 @@ fn read_table(set: &mut AccountSet, row: &[Value]) -> Option<()> {
 }
 
 /// Whether nothing was ever made in the database; a crash may have come between the making of the database `mysql` and of its tables.
-pub(super) fn is_new(engine: &Engine) -> bool {
+pub(crate) fn is_new(engine: &Engine) -> bool {
     let catalog = engine.catalog();
     catalog.databases().all(|database| database.name == SYSTEM_DATABASE)
         && catalog.tables(SYSTEM_DATABASE).next().is_none()
@@ -324,7 +324,7 @@ pub(super) fn is_new(engine: &Engine) -> bool {
 ///
 /// # Errors
 /// What the engine returns.
-pub(super) fn make(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlError> {
+pub(crate) fn make(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlError> {
     let users: Vec<Row> = set.accounts.iter().map(|(id, account)| user_row(id, account)).collect();
     system_table::make(engine, &user_table(USER), &users)?;
     write(engine, set)

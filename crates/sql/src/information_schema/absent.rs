@@ -1,11 +1,12 @@
 //! Tables that are always empty: there are no triggers, events, routines, tablespaces and privileges on columns, and logs are files.
 
-use super::{Columns, Rows, count_column, name_column, nullable_name, number_column, text_column};
-use crate::session::Session;
+use super::{
+    Columns, Rows, SystemView, count_column, name_column, nullable_name, number_column, text_column,
+};
 use leafline_types::{MysqlError, SqlType};
 
 /// No rows.
-pub(super) fn rows(_: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn rows(_: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(Rows::new())
 }
 

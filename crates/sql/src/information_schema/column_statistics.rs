@@ -1,7 +1,6 @@
 //! COLUMN_STATISTICS: the histograms that ANALYZE TABLE has made, as MySQL's JSON.
 
-use super::{Columns, Rows, name_column, stored_tables};
-use crate::session::Session;
+use super::{Columns, Rows, SystemView, name_column, stored_tables};
 use leafline_table::{ColumnDef, HistogramDef, TableDef};
 use leafline_types::base64_text;
 use leafline_types::convert::to_text;
@@ -19,9 +18,9 @@ pub(super) fn columns() -> Columns {
     columns
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
-    for table in stored_tables(session) {
+    for table in stored_tables(system) {
         rows.extend(table.histograms.iter().filter_map(|histogram| row(&table, histogram)));
     }
     Ok(rows)

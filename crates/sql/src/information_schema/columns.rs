@@ -1,16 +1,19 @@
 //! `information_schema.COLUMNS`: the columns of tables, views, and the tables that are no stored ones.
 
 use super::{
-    CATALOG, Columns, Definition, Rows, count_column, long_text, name_column, nullable_column, nullable_name,
-    stored_tables, text, text_column, yes_no,
+    CATALOG, Columns, Definition, Rows, SystemView, count_column, long_text, name_column, nullable_column,
+    nullable_name, stored_tables, text, text_column, yes_no,
 };
 use crate::accounts::Privilege;
-use crate::session::Session;
-use crate::show::statement_text::{current_timestamp, default_text};
-use crate::show::view_as_table;
-use leafline_table::{ColumnDef, DefaultValue, GeneratedKind, IndexKind, TableDef};
+use crate::definition_text::{current_timestamp, default_text};
+use leafline_planner::Authority;
+use leafline_planner::binder::view_columns;
+use leafline_table::{
+    ColumnDef, DefaultValue, GeneratedKind, IndexKind, TableDef, TableId, TableSpec, ViewDef,
+};
 use leafline_types::temporal::Zone;
 use leafline_types::{MysqlError, SqlType, Value};
+use std::sync::Arc;
 
 /// Where the columns of SHOW FULL COLUMNS are among those of this table.
 pub(crate) const SHOWN_IN_FULL: [usize; 9] = [3, 15, 14, 6, 16, 5, 17, 18, 19];
@@ -45,41 +48,41 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
-    for table in stored_tables(session) {
-        rows.extend(rows_of(session, &table));
+    for table in stored_tables(system) {
+        rows.extend(rows_of(system, &table));
     }
-    let visible = session.visible();
+    let visible = system.visible();
     for view in visible.views() {
         // A view whose tables have changed has no columns that could be described.
-        if let Ok(table) = view_as_table(session, view) {
-            rows.extend(rows_of(session, &table));
+        if let Ok(table) = view_as_table(system, view) {
+            rows.extend(rows_of(system, &table));
         }
     }
     for table in visible.computed() {
-        rows.extend(rows_of_computed(session, table));
+        rows.extend(rows_of_computed(system, table));
     }
     Ok(rows)
 }
 
 /// The rows of a table that is no stored one.
-pub(crate) fn rows_of_computed(session: &Session, table: &Definition) -> Rows {
-    let zone = session.settings.time_zone.zone();
+pub(crate) fn rows_of_computed(system: &SystemView<'_>, table: &Definition) -> Rows {
+    let zone = system.settings.time_zone.zone();
     let columns = (table.columns)().into_iter();
     let defined = columns.map(|(name, ty)| ColumnDef::new(name, ty.sql, ty.nullable, ty.collation));
     let named = [table.database, table.name];
-    let privileges = privileges_on(session, named);
+    let privileges = privileges_on(system, named);
     defined.enumerate().map(|(at, column)| row(named, &column, (at, "", &privileges), zone)).collect()
 }
 
 /// The rows of one table.
-pub(crate) fn rows_of(session: &Session, table: &TableDef) -> Rows {
-    let zone = session.settings.time_zone.zone();
+pub(crate) fn rows_of(system: &SystemView<'_>, table: &TableDef) -> Rows {
+    let zone = system.settings.time_zone.zone();
     let named = table.named_columns().enumerate();
     let privileges = match table.is_private {
         true => "select,insert,update,references".to_owned(),
-        false => privileges_on(session, [&table.database, &table.name]),
+        false => privileges_on(system, [&table.database, &table.name]),
     };
     let row = |(at, (ordinal, column))| {
         row([&table.database, &table.name], column, (at, key_of(table, ordinal), &privileges), zone)
@@ -88,9 +91,9 @@ pub(crate) fn rows_of(session: &Session, table: &TableDef) -> Rows {
 }
 
 /// What the session may do with the columns of a table.
-fn privileges_on(session: &Session, [database, table]: [&str; 2]) -> String {
+fn privileges_on(system: &SystemView<'_>, [database, table]: [&str; 2]) -> String {
     let of_columns = [Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::References];
-    let held = session.access.on_table(database, table);
+    let held = system.access.on_table(database, table);
     let held = of_columns.into_iter().filter(|privilege| held.has(*privilege));
     held.map(|privilege| privilege.name().to_lowercase()).collect::<Vec<_>>().join(",")
 }
@@ -207,4 +210,20 @@ fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
     } else {
         ""
     }
+}
+
+/// Pages of the database that the columns of a view are described for.
+const PAGE: usize = 16 << 10;
+
+/// A table with the columns of a view.
+pub(crate) fn view_as_table(system: &SystemView<'_>, view: &ViewDef) -> Result<Arc<TableDef>, MysqlError> {
+    let columns = view_columns(view, &system.binding)?.into_iter();
+    let columns = columns.map(|(name, ty)| ColumnDef::new(name, ty.sql, ty.nullable, ty.collation));
+    let spec = TableSpec {
+        database: view.database.clone(),
+        name: view.name.clone(),
+        columns: columns.collect(),
+        ..TableSpec::default()
+    };
+    Ok(Arc::new(spec.unstored(TableId::CATALOG, PAGE)?))
 }

@@ -1,7 +1,8 @@
 //! `performance_schema.session_connect_attrs` and `session_account_connect_attrs`: what clients have said of themselves when they came.
 
-use super::{Columns, Rows, name_column, nullable_column, number_column, text, text_column};
-use crate::session::{Session, SessionEntry};
+use super::{Columns, Rows, SystemView, name_column, nullable_column, number_column, text, text_column};
+use crate::session_entry::SessionEntry;
+use leafline_planner::Authority;
 use leafline_types::{MysqlError, SqlType, Value};
 
 pub(super) fn columns() -> Columns {
@@ -14,19 +15,19 @@ pub(super) fn columns() -> Columns {
 }
 
 /// Those of all sessions.
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    Ok(rows_of(session, |_| true))
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    Ok(rows_of(system, |_| true))
 }
 
 /// Those of the sessions of the session's own account.
-pub(super) fn account_rows(session: &Session) -> Result<Rows, MysqlError> {
-    let own = session.access.account();
-    Ok(rows_of(session, |entry| entry.account.as_ref() == Some(&own)))
+pub(super) fn account_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let own = system.access.account();
+    Ok(rows_of(system, |entry| entry.account.as_ref() == Some(&own)))
 }
 
-fn rows_of(session: &Session, is_shown: impl Fn(&SessionEntry) -> bool) -> Rows {
+fn rows_of(system: &SystemView<'_>, is_shown: impl Fn(&SessionEntry) -> bool) -> Rows {
     let mut rows = Rows::new();
-    for entry in session.instance.sessions().into_iter().filter(|entry| is_shown(entry)) {
+    for entry in system.instance.sessions().into_iter().filter(|entry| is_shown(entry)) {
         for (at, (name, value)) in entry.attributes().iter().enumerate() {
             let position = Value::Int(i64::try_from(at).unwrap_or(i64::MAX));
             rows.push(vec![Value::UInt(entry.id), text(name.as_str()), text(value.as_str()), position]);

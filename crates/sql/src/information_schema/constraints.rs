@@ -1,8 +1,9 @@
 //! `information_schema.TABLE_CONSTRAINTS`, `KEY_COLUMN_USAGE`, `REFERENTIAL_CONSTRAINTS` and `CHECK_CONSTRAINTS`.
 
-use super::{CATALOG, Columns, Rows, count_column, long_text, name_column, nullable_column, nullable_name};
+use super::{
+    CATALOG, Columns, Rows, SystemView, count_column, long_text, name_column, nullable_column, nullable_name,
+};
 use super::{stored_tables, text, yes_no};
-use crate::session::Session;
 use leafline_table::{ForeignKeyDef, IndexDef, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
@@ -23,9 +24,9 @@ pub(super) fn table_columns() -> Columns {
     NAMED.into_iter().chain(rest).map(name_column).collect()
 }
 
-pub(super) fn table_rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn table_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
-    for table in stored_tables(session) {
+    for table in stored_tables(system) {
         let mut push = |constraint: &str, kind: &str, enforced: bool| {
             let of_table = [&table.database, &table.name, kind].map(text);
             rows.push([named(&table, constraint), of_table.into(), vec![yes_no(enforced)]].concat());
@@ -50,9 +51,9 @@ pub(super) fn key_columns() -> Columns {
     columns
 }
 
-pub(super) fn key_rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn key_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
-    for table in stored_tables(session) {
+    for table in stored_tables(system) {
         let mut push = |constraint: &str, at: usize, column: usize, referred: [Value; 4]| {
             let column = table.columns.get(column).filter(|column| !column.is_hidden());
             let of_table = [CATALOG, &table.database, &table.name].map(text);
@@ -86,11 +87,11 @@ pub(super) fn referential_columns() -> Columns {
     columns
 }
 
-pub(super) fn referential_rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn referential_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
-    for table in stored_tables(session) {
+    for table in stored_tables(system) {
         rows.extend(table.foreign_keys.iter().map(|key| {
-            let visible = session.visible();
+            let visible = system.visible();
             let parent = visible.table(&key.parent_database, &key.parent_table);
             let referred = [
                 text(CATALOG),
@@ -121,9 +122,9 @@ pub(super) fn check_columns() -> Columns {
     columns
 }
 
-pub(super) fn check_rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn check_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
-    for table in stored_tables(session) {
+    for table in stored_tables(system) {
         let clause = |text_of: &str| text(format!("({text_of})").as_str());
         let row = table
             .checks

@@ -3,10 +3,10 @@
 
 use super::sizes::Sizes;
 use super::{
-    Columns, Rows, count_column, name_column, nullable_column, of_current, text, text_column, users_tables,
+    Columns, Rows, SystemView, count_column, name_column, nullable_column, of_current, text, text_column,
+    users_tables,
 };
 use crate::accounts::Privilege;
-use crate::session::Session;
 use leafline_btree::SampledLeaves;
 use leafline_table::{TableDef, TableError, Tree};
 use leafline_types::{Decimal, MysqlError, SqlType, Value};
@@ -38,18 +38,18 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    session.access.check_any(&[Privilege::Process])?;
-    let sizes = Sizes::now(session);
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    system.access.check_any(&[Privilege::Process])?;
+    let sizes = Sizes::now(system);
     let mut rows = Rows::new();
-    for table in users_tables(session) {
-        rows.extend(of_current(session, &table, |table| rows_of(session, table, &sizes))?);
+    for table in users_tables(system) {
+        rows.extend(of_current(system, &table, |table| rows_of(system, table, &sizes))?);
     }
     Ok(rows)
 }
 
-fn rows_of(session: &Session, table: &Arc<TableDef>, sizes: &Sizes) -> Result<Rows, MysqlError> {
-    let engine = session.instance.engine();
+fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>, sizes: &Sizes) -> Result<Rows, MysqlError> {
+    let engine = system.instance.engine();
     let mut rows = Rows::new();
     for (at, stored) in table.stored().enumerate() {
         let partition = table.partitioning.as_ref().map(|all| all.name(at));
@@ -57,7 +57,7 @@ fn rows_of(session: &Session, table: &Arc<TableDef>, sizes: &Sizes) -> Result<Ro
         for index in readable {
             let tree = engine.tree(index)?;
             let estimate = tree.estimate(&[], None).map_err(TableError::from)?;
-            let statistics = session.instance.statistics().index(engine, stored, index)?;
+            let statistics = system.instance.statistics().index(engine, stored, index)?;
             let per_key = (1..=index.parts.len()).map(|parts| statistics.entries_per(parts).round());
             let per_key = per_key.map(|rows| rows.to_string()).collect::<Vec<_>>().join(", ");
             let pages = sizes.segment(index.tree).map_or(0, |segment| segment.pages);

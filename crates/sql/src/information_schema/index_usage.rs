@@ -1,8 +1,7 @@
 //! `sys.schema_unused_indexes` and `sys.schema_redundant_indexes`.
 
-use super::{Columns, Rows, name_column, number_column, text, text_column, users_tables};
+use super::{Columns, Rows, SystemView, name_column, number_column, text, text_column, users_tables};
 use crate::advice::redundant_indexes;
-use crate::session::Session;
 use leafline_syntax::quoted;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
@@ -12,10 +11,10 @@ pub(super) fn unused_columns() -> Columns {
 }
 
 /// Indexes that are not unique and that no plan has used that was run since the database was opened.
-pub(super) fn unused_rows(session: &Session) -> Result<Rows, MysqlError> {
-    let uses = session.instance.index_uses();
+pub(super) fn unused_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let uses = system.instance.index_uses();
     let mut rows = Vec::new();
-    for table in users_tables(session) {
+    for table in users_tables(system) {
         let unused = table.secondary().iter().filter(|index| !index.is_unique() && uses.of(index.id) == 0);
         rows.extend(
             unused.map(|index| {
@@ -44,9 +43,9 @@ pub(super) fn redundant_columns() -> Columns {
 }
 
 /// Indexes that do nothing that another does not.
-pub(super) fn redundant_rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn redundant_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Vec::new();
-    for table in users_tables(session) {
+    for table in users_tables(system) {
         for pair in redundant_indexes(&table) {
             let (index, dominant) = (pair.index, pair.dominant);
             let non_unique = |index: &IndexDef| Value::Int(i64::from(!index.is_unique()));

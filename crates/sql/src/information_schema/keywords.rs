@@ -1,7 +1,6 @@
 //! `information_schema.KEYWORDS`: the reserved words. Others mean something at some places, and are names elsewhere.
 
-use super::{Columns, Rows, nullable_column, text, text_column};
-use crate::session::Session;
+use super::{Columns, Rows, SystemView, nullable_column, text, text_column};
 use leafline_syntax::reserved_words;
 use leafline_types::{MysqlError, SqlType, Value};
 
@@ -12,6 +11,6 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(_: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn rows(_: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(reserved_words().iter().map(|word| vec![text(*word), Value::Int(1)]).collect())
 }

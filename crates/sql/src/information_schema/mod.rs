@@ -12,6 +12,7 @@ mod index_usage;
 mod keywords;
 mod optimizer_trace;
 mod partitions;
+mod privileges;
 mod process_list;
 mod resource_groups;
 mod schemata;
@@ -19,14 +20,23 @@ mod server;
 mod sizes;
 mod statement_digests;
 pub(crate) mod statistics;
+mod system_view;
 pub(crate) mod tables;
 mod tablespaces;
 mod transactions;
 mod views;
+mod visible;
 
-use crate::session::Session;
+pub(crate) use character_sets::{character_sets, collations};
+pub(crate) use columns::view_as_table;
+pub(crate) use process_list::{PERCENT, doing, percent};
+pub(crate) use server::{LICENSE, PLUGINS, engines};
+pub(crate) use system_view::SystemView;
+
+use crate::system_names::{PERFORMANCE, STANDARD, STATEMENT_DIGESTS, SYS, database};
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_planner::SystemRows;
+use leafline_syntax::quoted;
 use leafline_table::TableDef;
 use leafline_types::error::errno;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
@@ -50,7 +60,7 @@ pub(crate) struct Definition {
     pub(crate) name: &'static str,
     /// Its columns.
     pub(crate) columns: fn() -> Columns,
-    rows: fn(&Session) -> Result<Rows, MysqlError>,
+    rows: fn(&SystemView<'_>) -> Result<Rows, MysqlError>,
 }
 
 impl Definition {
@@ -58,16 +68,14 @@ impl Definition {
     pub(crate) fn kind(&self) -> &'static str {
         if self.database == SYS { "VIEW" } else { "SYSTEM VIEW" }
     }
+
+    /// A query with the columns of the table, for SHOW CREATE VIEW: the rows are computed by no query.
+    pub(crate) fn view_query(&self) -> String {
+        let columns = (self.columns)().into_iter();
+        let columns: Vec<String> = columns.map(|(name, _)| format!("NULL AS {}", quoted(&name))).collect();
+        format!("SELECT {} LIMIT 0", columns.join(","))
+    }
 }
-
-/// The databases of such tables, by name.
-pub(crate) const DATABASES: [&str; 3] = [STANDARD, PERFORMANCE, SYS];
-const STANDARD: &str = "information_schema";
-const PERFORMANCE: &str = "performance_schema";
-const SYS: &str = "sys";
-
-/// The database and the name of the table of what was counted of statements.
-pub(crate) const STATEMENT_DIGESTS: (&str, &str) = (PERFORMANCE, "events_statements_summary_by_digest");
 
 /// All such tables, by database and name.
 pub(crate) const TABLES: &[Definition] = &[
@@ -144,7 +152,7 @@ pub(crate) const TABLES: &[Definition] = &[
 const fn standard(
     name: &'static str,
     columns: fn() -> Columns,
-    rows: fn(&Session) -> Result<Rows, MysqlError>,
+    rows: fn(&SystemView<'_>) -> Result<Rows, MysqlError>,
 ) -> Definition {
     Definition { database: STANDARD, name, columns, rows }
 }
@@ -152,29 +160,9 @@ const fn standard(
 const fn in_sys(
     name: &'static str,
     columns: fn() -> Columns,
-    rows: fn(&Session) -> Result<Rows, MysqlError>,
+    rows: fn(&SystemView<'_>) -> Result<Rows, MysqlError>,
 ) -> Definition {
     Definition { database: SYS, name, columns, rows }
-}
-
-/// The database of that name, as it is written here, if its tables are no stored ones.
-pub(crate) fn database(name: &str) -> Option<&'static str> {
-    DATABASES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
-}
-
-/// Whether that is the database of what the standard asks for, which everybody may read; rows are of what one may see.
-pub(crate) fn is_standard(database: &str) -> bool {
-    database.eq_ignore_ascii_case(STANDARD)
-}
-
-/// Whether everybody may know of that database and enter it.
-pub(crate) fn is_for_everybody(database: &str) -> bool {
-    is_standard(database) || database.eq_ignore_ascii_case(PERFORMANCE)
-}
-
-/// Whether that is a table of what concerns the sessions of one's own account, which everybody may read.
-pub(crate) fn is_about_own_sessions(database: &str, table: &str) -> bool {
-    database.eq_ignore_ascii_case(PERFORMANCE) && table.eq_ignore_ascii_case("session_account_connect_attrs")
 }
 
 /// The tables of such a database.
@@ -191,10 +179,14 @@ pub(crate) fn definition(database: &str, name: &str) -> Option<&'static Definiti
 ///
 /// # Errors
 /// What reading the data returns that they are computed from.
-pub(crate) fn table(session: &Session, database: &str, name: &str) -> Result<Option<SystemRows>, MysqlError> {
+pub(crate) fn table(
+    system: &SystemView<'_>,
+    database: &str,
+    name: &str,
+) -> Result<Option<SystemRows>, MysqlError> {
     let Some(definition) = definition(database, name) else { return Ok(None) };
     let rows = match Computing::begin() {
-        Some(_computing) => (definition.rows)(session)?,
+        Some(_computing) => (definition.rows)(system)?,
         None => Vec::new(),
     };
     Ok(Some(SystemRows { columns: (definition.columns)(), rows }))
@@ -232,19 +224,14 @@ pub(crate) fn missing(database: &str, name: &str) -> Option<MysqlError> {
     })
 }
 
-/// Whether that is the table of what was counted of statements.
-pub(crate) fn is_statement_digests(database: &str, name: &str) -> bool {
-    database.eq_ignore_ascii_case(PERFORMANCE) && name.eq_ignore_ascii_case(STATEMENT_DIGESTS.1)
-}
-
 /// The stored tables that the session may know of, by database and name.
-fn stored_tables(session: &Session) -> Vec<Arc<TableDef>> {
-    session.visible().tables().cloned().collect()
+fn stored_tables(system: &SystemView<'_>) -> Vec<Arc<TableDef>> {
+    system.visible().tables().cloned().collect()
 }
 
 /// Those that are not the server's own.
-fn users_tables(session: &Session) -> Vec<Arc<TableDef>> {
-    let mut tables = stored_tables(session);
+fn users_tables(system: &SystemView<'_>) -> Vec<Arc<TableDef>> {
+    let mut tables = stored_tables(system);
     tables.retain(|table| table.database != SYSTEM_DATABASE);
     tables
 }
@@ -255,7 +242,7 @@ fn users_tables(session: &Session) -> Vec<Arc<TableDef>> {
 /// # Errors
 /// What `look` returns, but for 1412; 1317 if the statement is to stop.
 pub(crate) fn of_current<T: Default>(
-    session: &Session,
+    system: &SystemView<'_>,
     table: &Arc<TableDef>,
     look: impl Fn(&Arc<TableDef>) -> Result<T, MysqlError>,
 ) -> Result<T, MysqlError> {
@@ -267,8 +254,8 @@ pub(crate) fn of_current<T: Default>(
             Err(error) if error.code == errno::ER_TABLE_DEF_CHANGED => {}
             found => return found,
         }
-        session.cancel.check()?;
-        match session.instance.engine().catalog().table(&table.database, &table.name) {
+        system.cancel.check()?;
+        match system.instance.engine().catalog().table(&table.database, &table.name) {
             Some(current) if Arc::ptr_eq(current, &table) => std::thread::sleep(Duration::from_millis(1)),
             Some(current) => table = current.clone(),
             None => break,
@@ -325,7 +312,9 @@ fn long_text(name: &str) -> (String, ExprType) {
 
 #[cfg(test)]
 mod tests {
-    use super::{DATABASES, SYSTEM_DATABASE, TABLES};
+    use super::TABLES;
+    use crate::system_names::DATABASES;
+    use crate::system_table::SYSTEM_DATABASE;
 
     #[test]
     fn tables_are_in_order_and_have_columns_of_different_names() {

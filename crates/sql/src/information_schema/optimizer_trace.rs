@@ -1,7 +1,6 @@
 //! `information_schema.OPTIMIZER_TRACE`: what the optimizer compared for the last statement that was planned with `optimizer_trace`.
 
-use super::{Columns, Rows, long_text, number_column, text};
-use crate::session::Session;
+use super::{Columns, Rows, SystemView, long_text, number_column, text};
 use leafline_types::{MysqlError, SqlType, Value};
 
 pub(super) fn columns() -> Columns {
@@ -13,8 +12,8 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    let row = session.optimizer_trace.iter().map(|trace| {
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let row = system.optimizer_trace.iter().map(|trace| {
         let missing = Value::Int(i64::try_from(trace.missing).unwrap_or(i64::MAX));
         vec![text(trace.sql.as_str()), text(trace.text.as_str()), missing, Value::Int(0)]
     });

@@ -1,9 +1,10 @@
 //! `information_schema.PARTITIONS`: a row for each partition, and one for each table without.
 
 use super::sizes::{Sizes, TableBytes};
-use super::{CATALOG, Columns, Rows, name_column, nullable_column, stored_tables, text, text_column};
-use crate::session::Session;
-use crate::show::statement_text::partition_values;
+use super::{
+    CATALOG, Columns, Rows, SystemView, name_column, nullable_column, stored_tables, text, text_column,
+};
+use crate::definition_text::partition_values;
 use leafline_syntax::quoted;
 use leafline_table::{PartitionKey, PartitionMethod, PartitionScheme, TableDef};
 use leafline_types::temporal::Zone;
@@ -44,12 +45,12 @@ pub(super) fn columns() -> Columns {
 }
 
 /// The partitions of all tables.
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    let engine = session.instance.engine();
-    let sizes = Sizes::now(session);
-    let zone = session.settings.time_zone.zone();
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let engine = system.instance.engine();
+    let sizes = Sizes::now(system);
+    let zone = system.settings.time_zone.zone();
     let mut rows = Vec::new();
-    for table in &stored_tables(session) {
+    for table in &stored_tables(system) {
         for (at, stored) in table.stored().enumerate() {
             let count = engine.rows_of(stored);
             let TableBytes { data, indexes, free } = sizes.of_stored(stored);

@@ -1,9 +1,8 @@
 //! `information_schema.PROCESSLIST`, with how far statements are, as MariaDB has it.
 
-use super::{Columns, Rows, name_column, number_column, text, text_column};
-use crate::session::Session;
-use crate::show::server::{PERCENT, doing, percent};
-use leafline_types::{MysqlError, SqlType, Value};
+use super::{Columns, Rows, SystemView, name_column, number_column, text, text_column};
+use crate::session_entry::Activity;
+use leafline_types::{Decimal, MysqlError, SqlType, Stage, Value};
 
 pub(super) fn columns() -> Columns {
     let text = |name| text_column(name, SqlType::Text { max_bytes: 65_535 });
@@ -24,8 +23,8 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    let rows = session.visible().connections().into_iter().map(|entry| {
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let rows = system.visible().connections().into_iter().map(|entry| {
         let activity = entry.activity();
         let report = entry.progress.report();
         let (command, state) = doing(&activity, report.stage);
@@ -46,4 +45,18 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
         ]
     });
     Ok(rows.collect())
+}
+
+/// The type of a share in percent.
+pub(crate) const PERCENT: SqlType =
+    SqlType::Decimal { precision: 7, scale: 3, unsigned: false, zerofill: false };
+
+/// A share in percent, as a value.
+pub(crate) fn percent(share: f64) -> Value {
+    Value::Decimal(Decimal::from_i128((share * 1000.0).round() as i128, 3))
+}
+
+/// What a session does: its command, and what of that at the moment.
+pub(crate) fn doing(activity: &Activity, stage: Stage) -> (&'static str, &'static str) {
+    if activity.statement.is_some() { ("Query", stage.name()) } else { ("Sleep", "") }
 }

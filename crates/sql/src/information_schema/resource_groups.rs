@@ -1,9 +1,8 @@
 //! RESOURCE_GROUPS.
 
-use super::{Columns, Rows, name_column, number_column, text, text_column};
+use super::{Columns, Rows, SystemView, name_column, number_column, text, text_column};
 use crate::accounts::Privilege;
 use crate::resource_group::ranges_text;
-use crate::session::Session;
 use leafline_types::{MysqlError, SqlType, Value};
 
 pub(super) fn columns() -> Columns {
@@ -16,12 +15,12 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let wanted = [Privilege::ResourceGroupAdmin, Privilege::ResourceGroupUser];
-    if session.access.check_any(&wanted).is_err() {
+    if system.access.check_any(&wanted).is_err() {
         return Ok(Rows::new());
     }
-    let groups = session.instance.resource_groups().all();
+    let groups = system.instance.resource_groups().all();
     let row = |group: &std::sync::Arc<crate::resource_group::ResourceGroup>| {
         let state = group.state.read();
         vec![

@@ -1,7 +1,6 @@
 //! `information_schema.SCHEMATA`: the databases.
 
-use super::{CATALOG, Columns, Rows, name_column, text, text_column};
-use crate::session::Session;
+use super::{CATALOG, Columns, Rows, SystemView, name_column, text, text_column};
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 
 pub(super) fn columns() -> Columns {
@@ -15,12 +14,12 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let row = |name: &str, collation: Collation| {
         let names = [CATALOG, name, collation.charset().name(), collation.name()].map(text);
         [&names[..], &[Value::Null, text("NO")]].concat()
     };
-    let visible = session.visible();
+    let visible = system.visible();
     let stored = visible.databases().map(|database| row(&database.name, database.collation));
     let computed = visible.computed_databases().map(|name| row(name, Collation::Utf8mb3GeneralCi));
     Ok(stored.chain(computed).collect())

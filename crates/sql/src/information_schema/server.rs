@@ -1,9 +1,9 @@
 //! `information_schema.ENGINES`, `PLUGINS`, `USER_PRIVILEGES`, `SCHEMA_PRIVILEGES` and `TABLE_PRIVILEGES`.
 
-use super::{Columns, Rows, long_text, name_column, nullable_name, text, text_column};
-use crate::accounts;
-use crate::session::Session;
-use crate::show::server::{LICENSE, PLUGINS};
+use super::privileges;
+use super::{Columns, Rows, SystemView, long_text, name_column, nullable_name, text, text_column};
+use crate::result::RowSet;
+use leafline_table::Organisation;
 use leafline_types::{MysqlError, SqlType, Value};
 
 pub(super) fn engine_columns() -> Columns {
@@ -17,8 +17,8 @@ pub(super) fn engine_columns() -> Columns {
     ]
 }
 
-pub(super) fn engine_rows(session: &Session) -> Result<Rows, MysqlError> {
-    Ok(crate::show::engines(session.settings.organisation).rows)
+pub(super) fn engine_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    Ok(engines(system.settings.organisation).rows)
 }
 
 pub(super) fn plugin_columns() -> Columns {
@@ -37,7 +37,7 @@ pub(super) fn plugin_columns() -> Columns {
     ]
 }
 
-pub(super) fn plugin_rows(_: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn plugin_rows(_: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let version = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
     let row = |(name, kind, description)| {
         let known = [name, version, "ACTIVE", kind, version].map(text);
@@ -59,22 +59,52 @@ pub(super) fn privilege_columns() -> Columns {
     columns_of_privileges(&[])
 }
 
-pub(super) fn privilege_rows(session: &Session) -> Result<Rows, MysqlError> {
-    Ok(accounts::user_privileges(session))
+pub(super) fn privilege_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    Ok(privileges::user_privileges(system))
 }
 
 pub(super) fn database_privilege_columns() -> Columns {
     columns_of_privileges(&["TABLE_SCHEMA"])
 }
 
-pub(super) fn database_privilege_rows(session: &Session) -> Result<Rows, MysqlError> {
-    Ok(accounts::database_privileges(session))
+pub(super) fn database_privilege_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    Ok(privileges::database_privileges(system))
 }
 
 pub(super) fn table_privilege_columns() -> Columns {
     columns_of_privileges(&["TABLE_SCHEMA", "TABLE_NAME"])
 }
 
-pub(super) fn table_privilege_rows(session: &Session) -> Result<Rows, MysqlError> {
-    Ok(accounts::table_privileges(session))
+pub(super) fn table_privilege_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    Ok(privileges::table_privileges(system))
+}
+
+/// What MySQL's plugins of that kind would be: name, type, what it is.
+pub(crate) const PLUGINS: [(&str, &str, &str); 4] = [
+    ("mysql_native_password", "AUTHENTICATION", "Passwords by SHA-1 and a challenge"),
+    ("caching_sha2_password", "AUTHENTICATION", "Passwords by SHA-256, salted"),
+    ("InnoDB", "STORAGE ENGINE", "Leafline's clustered B+trees, transactions, recovery"),
+    ("MyISAM", "STORAGE ENGINE", "Leafline's heaps, transactions, recovery"),
+];
+
+/// The license of all of them.
+pub(crate) const LICENSE: &str = "Apache-2.0";
+
+/// The organisations that tables can have, under the names of engines; `default` is that of tables that do not say.
+pub(crate) fn engines(default: Organisation) -> RowSet {
+    let mut rows = RowSet::text(["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
+    for (organisation, comment) in [
+        (
+            Organisation::Clustered,
+            "Leafline's clustered B+trees: transactions, row locks, foreign keys, recovery",
+        ),
+        (
+            Organisation::Heap,
+            "Leafline's heaps: all indexes beside the rows; transactions, row locks, recovery",
+        ),
+    ] {
+        let support = if organisation == default { "DEFAULT" } else { "YES" };
+        rows.push([organisation.engine(), support, comment, "YES", "NO", "YES"].map(text).to_vec());
+    }
+    rows
 }

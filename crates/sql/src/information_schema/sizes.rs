@@ -1,6 +1,6 @@
 //! How many bytes tables and indexes take.
 
-use crate::session::Session;
+use super::SystemView;
 use leafline_storage::{SegmentId, SegmentInfo};
 use leafline_table::{Catalog, TableDef};
 use std::collections::HashMap;
@@ -25,12 +25,12 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    pub(super) fn now(session: &Session) -> Sizes {
-        let engine = session.instance.engine();
+    pub(super) fn now(system: &SystemView<'_>) -> Sizes {
+        let engine = system.instance.engine();
         let segments = engine.store().segments().into_iter();
         Sizes {
             segments: segments.map(|segment| (segment.id, segment)).collect(),
-            page: session.instance.facts().page_bytes,
+            page: system.instance.facts().page_bytes,
             catalog: engine.catalog(),
         }
     }

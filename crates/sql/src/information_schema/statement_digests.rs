@@ -1,9 +1,8 @@
 //! `performance_schema.events_statements_summary_by_digest`, with what was expected beside what was found, and
 //! `sys.statements_with_wrong_estimates`: the same, those first whose estimates were off most.
 
-use super::{Columns, Rows, count_column, nullable_column, number_column, text, text_column};
+use super::{Columns, Rows, SystemView, count_column, nullable_column, number_column, text, text_column};
 use crate::digest::{Counts, Digest, quantile};
-use crate::session::Session;
 use leafline_types::{DateTime, MysqlError, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +15,8 @@ fn picoseconds(time: Duration) -> Value {
     Value::UInt(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000))
 }
 
-fn counted(session: &Session) -> impl Iterator<Item = (Arc<Digest>, Counts)> {
-    let all = session.instance.digests().all().into_iter();
+fn counted(system: &SystemView<'_>) -> impl Iterator<Item = (Arc<Digest>, Counts)> {
+    let all = system.instance.digests().all().into_iter();
     all.map(|digest| (digest.clone(), digest.counts())).filter(|(_, counts)| counts.executions > 0)
 }
 
@@ -55,8 +54,8 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    let zone = session.settings.time_zone.zone();
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let zone = system.settings.time_zone.zone();
     let time = |micros| {
         let utc = DateTime::from_epoch_micros(micros).unwrap_or(DateTime::ZERO);
         Value::DateTime(zone.to_local(utc).unwrap_or(utc))
@@ -97,7 +96,7 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
             text(plan.as_deref()),
         ]
     };
-    Ok(counted(session).map(row).collect())
+    Ok(counted(system).map(row).collect())
 }
 
 pub(super) fn wrong_columns() -> Columns {
@@ -114,8 +113,8 @@ pub(super) fn wrong_columns() -> Columns {
     ]
 }
 
-pub(super) fn wrong_rows(session: &Session) -> Result<Rows, MysqlError> {
-    let mut wrong: Vec<_> = counted(session).filter(|(_, counts)| counts.q_error >= WRONG).collect();
+pub(super) fn wrong_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let mut wrong: Vec<_> = counted(system).filter(|(_, counts)| counts.q_error >= WRONG).collect();
     wrong.sort_by(|a, b| b.1.q_error.total_cmp(&a.1.q_error));
     let row = |(digest, counts): (Arc<Digest>, Counts)| {
         let mean = |sum: f64| Value::Double(sum / counts.executions as f64);

@@ -1,10 +1,9 @@
 //! `information_schema.STATISTICS`: the parts of indexes.
 
 use super::{
-    CATALOG, Columns, Rows, long_text, name_column, nullable_column, nullable_name, number_column,
-    of_current, stored_tables, text, text_column, yes_no,
+    CATALOG, Columns, Rows, SystemView, long_text, name_column, nullable_column, nullable_name,
+    number_column, of_current, stored_tables, text, text_column, yes_no,
 };
-use crate::session::Session;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
@@ -35,10 +34,10 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
-    for table in stored_tables(session) {
-        rows.extend(of_current(session, &table, |table| rows_of(session, table))?);
+    for table in stored_tables(system) {
+        rows.extend(of_current(system, &table, |table| rows_of(system, table))?);
     }
     Ok(rows)
 }
@@ -47,11 +46,11 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
 ///
 /// # Errors
 /// What sampling an index returns.
-pub(crate) fn rows_of(session: &Session, table: &Arc<TableDef>) -> Result<Rows, MysqlError> {
+pub(crate) fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
     for (number, index) in table.indexes.iter().enumerate().filter(|(_, index)| !index.parts.is_empty()) {
         let packed = table.has_packed(number).then_some("PACKED");
-        let cardinality = cardinalities(session, table, index)?;
+        let cardinality = cardinalities(system, table, index)?;
         for (position, part) in index.parts.iter().enumerate() {
             let Some(column) = table.columns.get(part.column) else { continue };
             let (name, expression) = match &column.generated {
@@ -84,8 +83,12 @@ pub(crate) fn rows_of(session: &Session, table: &Arc<TableDef>) -> Result<Rows, 
 }
 
 /// Estimated number of distinct values of each prefix of the parts; none of an index that cannot be read.
-fn cardinalities(session: &Session, table: &TableDef, index: &IndexDef) -> Result<Vec<i64>, MysqlError> {
-    let instance = &session.instance;
+fn cardinalities(
+    system: &SystemView<'_>,
+    table: &TableDef,
+    index: &IndexDef,
+) -> Result<Vec<i64>, MysqlError> {
+    let instance = &system.instance;
     if instance.engine().is_quarantined(index) {
         return Ok(Vec::new());
     }

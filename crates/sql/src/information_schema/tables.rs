@@ -2,13 +2,12 @@
 
 use super::sizes::{Sizes, TableBytes};
 use super::{
-    CATALOG, Columns, Definition, Rows, name_column, nullable_column, nullable_name, text, text_column,
+    CATALOG, Columns, Definition, Rows, SystemView, name_column, nullable_column, nullable_name, text,
+    text_column,
 };
-use crate::session::Session;
-use crate::statement::definitions::DEFAULT_COLLATION;
 use leafline_planner::binder::view_faults;
 use leafline_table::{TableDef, ViewDef};
-use leafline_types::{MysqlError, SqlType, Value};
+use leafline_types::{Collation, MysqlError, SqlType, Value};
 use std::sync::Arc;
 
 /// Where the columns of SHOW TABLE STATUS are among those of this table.
@@ -42,32 +41,32 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    let sizes = Sizes::now(session);
-    let visible = session.visible();
-    let mut rows: Rows = visible.tables().map(|table| stored(session, table, &sizes)).collect();
-    rows.extend(visible.views().map(|one| view(session, one)));
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let sizes = Sizes::now(system);
+    let visible = system.visible();
+    let mut rows: Rows = visible.tables().map(|table| stored(system, table, &sizes)).collect();
+    rows.extend(visible.views().map(|one| view(system, one)));
     rows.extend(visible.computed().map(computed));
     Ok(rows)
 }
 
 /// The rows of the tables and views of one database, by name.
-pub(crate) fn rows_of(session: &Session, database: &str) -> Rows {
-    let sizes = Sizes::now(session);
-    let visible = session.visible();
-    let mut rows: Rows = visible.tables_of(database).map(|table| stored(session, table, &sizes)).collect();
-    rows.extend(visible.views_of(database).map(|one| view(session, one)));
+pub(crate) fn rows_of(system: &SystemView<'_>, database: &str) -> Rows {
+    let sizes = Sizes::now(system);
+    let visible = system.visible();
+    let mut rows: Rows = visible.tables_of(database).map(|table| stored(system, table, &sizes)).collect();
+    rows.extend(visible.views_of(database).map(|one| view(system, one)));
     rows.extend(visible.computed_of(database).map(computed));
     rows.sort_by_key(|row| row.get(2).and_then(Value::as_bytes).map(<[u8]>::to_vec));
     rows
 }
 
-fn stored(session: &Session, table: &Arc<TableDef>, sizes: &Sizes) -> Vec<Value> {
-    let engine = session.instance.engine();
+fn stored(system: &SystemView<'_>, table: &Arc<TableDef>, sizes: &Sizes) -> Vec<Value> {
+    let engine = system.instance.engine();
     let count = engine.rows_of(table);
     let TableBytes { data, indexes, free } = sizes.of_table(table);
     let next = table.auto_increment_column().map(|_| engine.next_auto_increment(table.id));
-    let collation = table.options.collation.unwrap_or(DEFAULT_COLLATION);
+    let collation = table.options.collation.unwrap_or(Collation::DEFAULT);
     let engine_name = table.options.organisation.engine();
     let named = [CATALOG, &table.database, &table.name, "BASE TABLE", engine_name].map(text);
     let is = [
@@ -102,8 +101,8 @@ fn computed(table: &Definition) -> Vec<Value> {
     without_rows(&[CATALOG, table.database, table.name, table.kind()].map(text), "")
 }
 
-fn view(session: &Session, view: &ViewDef) -> Vec<Value> {
-    let faults = view_faults(view, &session.bind_context(&[]));
+fn view(system: &SystemView<'_>, view: &ViewDef) -> Vec<Value> {
+    let faults = view_faults(view, &system.binding);
     let comment = faults.last().map_or("VIEW", |fault| &fault.message);
     without_rows(&[CATALOG, &view.database, &view.name, "VIEW"].map(text), comment)
 }

@@ -1,9 +1,8 @@
 //! `information_schema.INNODB_TABLESPACES`: the one file that all tables are in. It begins as MySQL's table; what of the file is nobody's
 //! follows. What is within tables is in TABLES and INNODB_INDEX_STATS.
 
-use super::{Columns, Rows, count_column, name_column, text};
+use super::{Columns, Rows, SystemView, count_column, name_column, text};
 use crate::accounts::Privilege;
-use crate::session::Session;
 use leafline_storage::{SpaceUsage, device::BLOCK};
 use leafline_table::TableError;
 use leafline_types::{MysqlError, Value};
@@ -30,9 +29,9 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    session.access.check_any(&[Privilege::Process])?;
-    let store = session.instance.engine().store();
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    system.access.check_any(&[Privilege::Process])?;
+    let store = system.instance.engine().store();
     let page = store.page_size() as u64;
     let allocated = store.allocated_bytes().map_err(TableError::from)?;
     let SpaceUsage { file_pages, free_pages, shared_free_pages } = store.space_usage();
@@ -48,7 +47,7 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
         Value::UInt(file_pages * page),
         Value::UInt(allocated),
         Value::UInt(0),
-        text(session.instance.facts().version.as_str()),
+        text(system.instance.facts().version.as_str()),
         Value::UInt(1),
         text("N"),
         text("normal"),

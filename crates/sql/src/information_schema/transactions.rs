@@ -1,7 +1,7 @@
 //! `information_schema.INNODB_TRX`: the transactions that are open, with MySQL's columns.
 
-use super::{Columns, Rows, count_column, nullable_column, number_column, text, text_column};
-use crate::session::{BegunTransaction, Session, SessionEntry};
+use super::{Columns, Rows, SystemView, count_column, nullable_column, number_column, text, text_column};
+use crate::session_entry::{BegunTransaction, SessionEntry};
 use leafline_table::{Isolation, TransactionFigures, TxnMode};
 use leafline_types::convert::local;
 use leafline_types::{DateTime, MysqlError, SqlType, Value};
@@ -42,9 +42,9 @@ pub(super) fn columns() -> Columns {
 
 /// # Errors
 /// 1227 without PROCESS, as in MySQL.
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    session.access.check_any(&[crate::accounts::Privilege::Process])?;
-    let mut open: Vec<_> = session
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    system.access.check_any(&[crate::accounts::Privilege::Process])?;
+    let mut open: Vec<_> = system
         .visible()
         .connections()
         .into_iter()
@@ -55,16 +55,16 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
         })
         .collect();
     open.sort_by_key(|(_, begun, _)| begun.number);
-    Ok(open.iter().map(|(entry, begun, figures)| row(session, entry, begun, figures)).collect())
+    Ok(open.iter().map(|(entry, begun, figures)| row(system, entry, begun, figures)).collect())
 }
 
 fn row(
-    session: &Session,
+    system: &SystemView<'_>,
     entry: &SessionEntry,
     begun: &BegunTransaction,
     figures: &TransactionFigures,
 ) -> Vec<Value> {
-    let zone = session.settings.time_zone.zone();
+    let zone = system.settings.time_zone.zone();
     let moment = |time: SystemTime| {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         let utc = DateTime::from_epoch_micros(since.as_secs() as i64 * 1_000_000);

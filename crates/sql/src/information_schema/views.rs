@@ -1,9 +1,8 @@
 //! `information_schema.VIEWS`.
 
-use super::{CATALOG, Columns, Rows, SYS, long_text, name_column, text, text_column, yes_no};
+use super::{CATALOG, Columns, Rows, SYS, SystemView, long_text, name_column, text, text_column, yes_no};
 use crate::accounts::{Privilege, definer_of};
-use crate::session::Session;
-use crate::show::view_query;
+use leafline_planner::Authority;
 use leafline_planner::binder::is_updatable_view;
 use leafline_syntax::AccountId;
 use leafline_table::CheckOption;
@@ -24,16 +23,16 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    let visible = session.visible();
+pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let visible = system.visible();
     let row = |view: &std::sync::Arc<leafline_table::ViewDef>| {
         let collation = view.collation;
         // What it reads is for those who may see how it does.
-        let shown = session.access.on_table(&view.database, &view.name).has(Privilege::ShowView);
+        let shown = system.access.on_table(&view.database, &view.name).has(Privilege::ShowView);
         let query = if shown { view.query.as_str() } else { "" };
         let named = [CATALOG, &view.database, &view.name, query, view.check_option.name()].map(text);
         let rest = [
-            yes_no(is_updatable_view(view, &session.bind_context(&[]))),
+            yes_no(is_updatable_view(view, &system.binding)),
             text(definer_of(view).plain().as_str()),
             text(if view.by_invoker { "INVOKER" } else { "DEFINER" }),
             text(collation.charset().name()),
@@ -43,8 +42,8 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
     };
     // MySQL's `sys` has views.
     let in_sys = visible.computed().filter(|table| table.database == SYS).map(|table| {
-        let collation = session.settings.collation;
-        let query = view_query(table);
+        let collation = system.settings.collation;
+        let query = table.view_query();
         let named = [CATALOG, table.database, table.name, &query, CheckOption::None.name()].map(text);
         let definer = AccountId::root().plain();
         let rest =

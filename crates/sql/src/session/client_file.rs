@@ -3,11 +3,11 @@
 //! Such a statement is bound and planned like others. When it is to run, it waits: whoever has called gives it the file, and it runs
 //! then. Who cannot give files calls [`Session::execute`], where it is error 3948.
 
-use super::entry::StatementText;
 use super::{Outcome, Session};
+use crate::plans::Work;
 use crate::result::Done;
-use crate::statement::load_values::RowSource;
-use crate::statement::planned::Work;
+use crate::row_source::RowSource;
+use crate::session_entry::StatementText;
 use crate::text_file::ClientFiles;
 use leafline_planner::plan::PlanParts;
 use leafline_syntax::quoted;

@@ -5,10 +5,10 @@
 //! stands, the bookkeeping of a statement's begin and end, its locks on tables. So it is for statements that change one row, within a transaction that is open; others
 //! are run one by one.
 
-use super::entry::StatementText;
 use super::prepared::Entry;
 use super::{Outcome, Session};
 use crate::result::Done;
+use crate::session_entry::StatementText;
 use leafline_types::error::errno;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;

@@ -5,11 +5,12 @@
 //! dropped.
 
 mod client_file;
-mod connection;
 mod contained;
+mod context;
 mod controlled;
-mod entry;
+mod execution;
 mod hypothetical;
+mod lookup;
 mod many;
 mod outcome;
 mod own_tables;
@@ -17,24 +18,18 @@ mod picture;
 mod pieces;
 mod prepared;
 mod running;
-pub mod settings;
-mod sql_mode;
 mod state_changes;
 mod statement_cache;
 mod tables;
-mod tracing;
 mod transaction;
-pub mod variables;
 
 use client_file::ClientFileState;
 pub(crate) use client_file::WaitingLoad;
-pub use connection::{CompressionAlgorithms, ConnectionFacts, TlsFacts};
+pub(crate) use context::{Now, SessionView, StatementContext, StoreRules, bytes_for};
 use controlled::StatementGroups;
-pub(crate) use entry::BegunTransaction;
-pub(crate) use entry::MOST_ATTRIBUTE_BYTES;
-use entry::StatementText;
-pub use entry::{Activity, ConnectAttributes, SessionEntry};
+pub(crate) use execution::Execution;
 pub(crate) use hypothetical::{HypotheticalIndexes, Supposed};
+use leafline_planner::Authority;
 pub use many::ManyDone;
 pub(crate) use outcome::shown_value;
 pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
@@ -42,17 +37,19 @@ pub use pieces::{Cut, QueryPieces};
 pub use prepared::Prepared;
 pub use state_changes::StateChange;
 use state_changes::StateTracker;
-pub(crate) use tables::{StatementUses, TableUse};
-pub(crate) use tracing::OptimizerTrace;
+pub(crate) use tables::StatementUses;
 
-use crate::accounts::{Access, AccountId};
-use crate::information_schema;
+use crate::accounts::{Access, AccountId, LOCALHOST, ROOT};
+use crate::handlers::OpenHandlers;
 use crate::instance::Instance;
-use crate::statement::execution::Now;
-use crate::statement::handler::OpenHandlers;
+use crate::optimizer_trace::OptimizerTrace;
+use crate::session_entry::{ConnectAttributes, SessionEntry, StatementText};
+use crate::settings::{ConnectionFacts, SessionIsolation, Settings, variables};
 use crate::status::{SessionCounters, StorageCounters};
+use crate::system_names;
 use leafline_expr::SessionFacts;
 use leafline_expr::UserVariables;
+use leafline_expr::functions::SharedLocks;
 use leafline_syntax::ast::StatementHints;
 use leafline_syntax::{MAX_NESTING, ParseLimits};
 use leafline_table::{BuildControl, SessionLocks};
@@ -62,7 +59,6 @@ use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Progress, War
 use own_tables::OwnTables;
 use prepared::PreparedStatements;
 use running::{Running, WallClock};
-use settings::{SessionIsolation, Settings};
 use statement_cache::StatementCache;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -120,8 +116,34 @@ pub struct Session {
     pub(crate) tracker: StateTracker,
 }
 
+impl Instance {
+    /// Begins the session of connection `id` for `user` at `host` (`localhost`, or an address), whom `account` has let in; without an account
+    /// for a program that may do everything.
+    ///
+    /// # Errors
+    /// 1040 if there are as many as `max_connections`; who may end others may have one more, to see to it. 1226 if the account has as many
+    /// as it may have.
+    pub fn new_session(
+        self: &Arc<Self>,
+        id: u64,
+        (user, host): (&str, &str),
+        account: Option<AccountId>,
+    ) -> Result<Session, MysqlError> {
+        let entry = self.add_session(id, (user, host), account)?;
+        Ok(Session::new(self.clone(), entry, self.globals().read().clone()))
+    }
+
+    /// Begins a session for the embedding program, which may do everything.
+    ///
+    /// # Errors
+    /// 1040 if there are too many.
+    pub fn connect(self: &Arc<Self>) -> Result<Session, MysqlError> {
+        self.new_session(self.new_connection_id(), (ROOT, LOCALHOST), None)
+    }
+}
+
 impl Session {
-    pub(crate) fn new(instance: Arc<Instance>, entry: Arc<SessionEntry>, settings: Settings) -> Session {
+    fn new(instance: Arc<Instance>, entry: Arc<SessionEntry>, settings: Settings) -> Session {
         let access = instance.accounts().access(entry.account.as_ref(), &entry.host, entry.admitted);
         let facts = SessionFacts {
             version: instance.facts().version.clone(),
@@ -135,7 +157,7 @@ impl Session {
             warning_count: 0,
             error_count: 0,
             query_attributes: Vec::new(),
-            locks: instance.user_locks().clone(),
+            locks: SharedLocks(instance.user_locks().clone()),
         };
         let storage_baseline = instance.storage_counters();
         Session {
@@ -361,16 +383,21 @@ impl Session {
         Now { utc, local: self.settings.time_zone.zone().to_local(utc).unwrap_or(DateTime::MAX) }
     }
 
-    /// Terms on which the statement at hand builds trees.
-    pub(crate) fn build_control(&self) -> BuildControl {
-        let threads = usize::try_from(self.settings.build_threads).unwrap_or(usize::MAX);
-        BuildControl {
-            memory_bytes: self.settings.build_memory,
-            // One of them is the statement's own, which reads.
-            threads: if threads > 1 { threads } else { 0 },
-            cancel: self.cancel.clone(),
-            progress: self.entry.progress.clone(),
+    /// The parts of the session that its statements read.
+    pub(crate) fn as_view(&self) -> SessionView<'_> {
+        SessionView {
+            instance: &self.instance,
+            entry: &self.entry,
+            settings: &self.settings,
+            access: &self.access,
+            locks: &self.locks,
+            cancel: &self.cancel,
         }
+    }
+
+    /// The terms on which the statement at hand builds trees.
+    pub(crate) fn build_control(&self) -> BuildControl {
+        self.as_view().build_control()
     }
 
     /// Stops the session's statement from another thread.
@@ -411,7 +438,7 @@ impl Session {
             return Err(self.access.database_denied(name));
         }
         let catalog = self.instance.engine().catalog();
-        let (name, collation) = match (information_schema::database(name), catalog.database(name)) {
+        let (name, collation) = match (system_names::database(name), catalog.database(name)) {
             (Some(known), _) => (known, Collation::Utf8mb3GeneralCi),
             (None, Some(database)) => (name, database.collation),
             (None, None) => return Err(MysqlError::unknown_database(name)),

@@ -2,7 +2,7 @@
 
 use super::{Session, StatementUses};
 use crate::result::{ColumnMeta, Done, RowSet};
-use crate::statement::execution::Execution;
+use crate::session::Execution;
 use leafline_executor::{BoxedOperator, RowWindow};
 use leafline_types::column::{Batch, ColumnBuilder, value_at};
 use leafline_types::convert::{local, to_text};
@@ -220,7 +220,7 @@ impl RowStream {
     ) -> Result<Option<Batch>, MysqlError> {
         loop {
             session.take_thread();
-            let next = running.execution.with(session, |cx| running.root.next(cx));
+            let next = running.execution.with(session, |cx| running.root.next(&mut cx.exec));
             session.leave_thread();
             match next {
                 Ok(Some(batch)) => {

@@ -1,7 +1,7 @@
 //! The plan of a statement for who draws it.
 
 use super::Session;
-use super::entry::StatementText;
+use crate::session_entry::StatementText;
 use leafline_planner::explain::PlanPicture;
 use leafline_types::MysqlError;
 use std::time::Duration;

@@ -6,11 +6,12 @@
 //!
 //! Settings that rows depend on (`time_zone`, `sql_mode`) are those of the session that reads.
 
-use super::entry::StatementText;
 use super::{Outcome, RowStream, Session};
+use crate::plans::Planned;
 use crate::result::{ColumnMeta, Done};
-use crate::statement::execution::{Execution, Now};
-use crate::statement::planned::Planned;
+use crate::session::Execution;
+use crate::session::Now;
+use crate::session_entry::StatementText;
 use crate::status::Command;
 use leafline_access::{AccessPath, ScanOrder, ScanPiece, Source};
 use leafline_executor as operator;
@@ -146,7 +147,7 @@ impl Session {
             let worth = (scan.examined / cut.least_rows.max(1) as f64) as usize;
             let most = cut.most.min(worth).max(1);
             let mut execution = Execution::new(self, view.clone(), parameters, false);
-            pieces = Some(execution.with(self, |cx| scan.path.cut(most, &mut cx.scan()))?);
+            pieces = Some(execution.with(self, |cx| scan.path.cut(most, &mut cx.exec.scan()))?);
         }
         let (order, fixed) = if pieces.is_some() { order_of(&root) } else { Default::default() };
         let (sql, parameters, now) = (sql.into(), parameters.into(), self.now());

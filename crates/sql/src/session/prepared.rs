@@ -1,13 +1,13 @@
 //! Prepared statements: of the protocol, by number, and of PREPARE, by name.
 
-use super::entry::StatementText;
 use super::{Outcome, Session};
+use crate::plans::Planned;
+use crate::properties::{Diagnostics, Prepares, properties};
 use crate::result::ColumnMeta;
-use crate::statement::planned::Planned;
-use crate::statement::{command, keeps_diagnostics};
+use crate::session_entry::StatementText;
 use crate::status::Command;
 use hashbrown::HashMap;
-use leafline_syntax::ast::{Statement, StatementKind};
+use leafline_syntax::ast::Statement;
 use leafline_syntax::token_count;
 use leafline_types::{ExprType, MysqlError, Value};
 use std::sync::Arc;
@@ -38,6 +38,7 @@ pub(super) struct Entry {
     pub(super) sql: Arc<str>,
     pub(super) statement: Arc<Statement>,
     pub(super) command: Command,
+    diagnostics: Diagnostics,
     /// It is bound and planned, and counted where its plan is run.
     pub(super) is_planned: bool,
     /// Its plan, once it was run.
@@ -74,10 +75,8 @@ impl Session {
         if self.prepared.entries.len() >= MAX_PREPARED {
             return Err(MysqlError::too_many_prepared_statements(MAX_PREPARED));
         }
-        if matches!(
-            statement.kind,
-            StatementKind::Prepare { .. } | StatementKind::Execute { .. } | StatementKind::Deallocate(_)
-        ) {
+        let properties = properties(&statement.kind);
+        if properties.prepares == Prepares::No {
             return Err(MysqlError::unsupported_in_prepared());
         }
         if statement.parameters > MAX_PARAMETERS {
@@ -90,11 +89,12 @@ impl Session {
         let columns = planned.as_ref().map_or_else(Vec::new, |planned| planned.columns().to_vec());
         let id = self.next_id();
         let parameters = statement.parameters;
-        let command = command(&statement.kind);
+        let (command, diagnostics) = (properties.command, properties.diagnostics);
         let entry = Entry {
             sql: sql.into(),
             statement: Arc::new(statement),
             command,
+            diagnostics,
             is_planned: planned.is_some(),
             planned: None,
             bytes,
@@ -206,7 +206,7 @@ impl Session {
         if parameters.len() != entry.statement.parameters {
             return Err(MysqlError::wrong_arguments("EXECUTE"));
         }
-        if !keeps_diagnostics(&entry.statement.kind) {
+        if entry.diagnostics == Diagnostics::Own {
             self.warnings.clear();
         }
         self.apply_hints(&entry.statement.hints);

@@ -1,14 +1,13 @@
 //! The statement at hand as it will be counted: towards its digest, towards its kind, and in the slow query log.
 
 use super::Session;
-use super::entry::StatementText;
 use crate::digest::{Digest, Executed, ShortRun, Used};
 use crate::plan_facts::PlanFacts;
+use crate::properties::{Diagnostics, Properties, SlowLogging};
 use crate::sample_text::with_values;
+use crate::session_entry::StatementText;
 use crate::slow_log::{SlowStatement, without_secrets};
-use crate::statement::keeps_diagnostics;
 use crate::status::Command;
-use leafline_syntax::ast::StatementKind;
 use leafline_types::convert::to_text;
 use leafline_types::error::errno;
 use leafline_types::{DateTime, SqlType, Value};
@@ -59,10 +58,8 @@ struct Counted {
     is_planned: bool,
     plan: Option<u64>,
     no_index_used: bool,
-    /// ALTER TABLE and the like.
-    is_admin: bool,
-    /// The diagnostics are its own.
-    warns: bool,
+    logging: SlowLogging,
+    diagnostics: Diagnostics,
 }
 
 /// The time of day at moments of the clock that measures durations: who asks for both looks at one.
@@ -186,8 +183,8 @@ impl Session {
             is_planned: facts.is_some(),
             plan: facts.and_then(|facts| facts.digest),
             no_index_used: facts.is_some_and(|facts| facts.no_index_used),
-            is_admin: false,
-            warns: true,
+            logging: SlowLogging::Always,
+            diagnostics: Diagnostics::Own,
         });
     }
 
@@ -201,29 +198,16 @@ impl Session {
     }
 
     /// The statement at hand has no plan.
-    pub(crate) fn count_unplanned(&mut self, kind: &StatementKind, sql: &str) {
+    pub(crate) fn count_unplanned(&mut self, properties: &Properties<'_>, sql: &str) {
         let digest = self.instance.digests().of(self.database(), sql, self.settings.lex_mode());
-        let is_admin = matches!(
-            kind,
-            StatementKind::AnalyzeTable(_)
-                | StatementKind::AnalyzeHistogram(_)
-                | StatementKind::CheckTable(..)
-                | StatementKind::RepairTable(_)
-                | StatementKind::OptimizeTable(_)
-                | StatementKind::CreateIndex(_)
-                | StatementKind::DropIndex(_)
-                | StatementKind::AlterTable(_)
-                | StatementKind::MaintainPartitions(_)
-        );
-        let warns = !keeps_diagnostics(kind);
         self.running.counted = Some(Counted {
             digest,
             estimated: None,
             is_planned: false,
             plan: None,
             no_index_used: false,
-            is_admin,
-            warns,
+            logging: properties.logging,
+            diagnostics: properties.diagnostics,
         });
     }
 
@@ -297,7 +281,10 @@ impl Session {
                 ended,
                 failed: self.running.error.is_some(),
                 used,
-                warnings: if counted.warns { self.warnings.count() } else { 0 },
+                warnings: match counted.diagnostics {
+                    Diagnostics::Own => self.warnings.count(),
+                    Diagnostics::OfBefore => 0,
+                },
                 rows_affected: self.running.affected + affected,
                 no_index_used: counted.no_index_used,
                 estimated: counted.estimated.map(|estimated| (estimated, to_the_end)),
@@ -317,7 +304,8 @@ impl Session {
         if !log.is_on()
             || !(is_slow || no_index_used && log.takes_those_without_index())
             || used.rows_examined < self.settings.min_examined_rows
-            || counted.is_some_and(|counted| counted.is_admin) && !log.takes_admin_statements()
+            || counted.is_some_and(|counted| counted.logging == SlowLogging::Administrative)
+                && !log.takes_admin_statements()
         {
             return;
         }

@@ -2,9 +2,10 @@
 //!
 //! Statements note what they do; who serves the session takes it with their answer. Nothing is noted of a session whose client does not ask.
 
-use super::{Session, variables};
+use super::Session;
+use crate::settings::{TransactionInfo, variables};
 use leafline_types::convert::to_text;
-use leafline_types::{MysqlError, SqlType, Value};
+use leafline_types::{SqlType, Value};
 
 /// Something that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,60 +18,6 @@ pub enum StateChange {
     State,
     /// What the transaction has done so far, a character for each thing, as MySQL writes it.
     Transaction(String),
-}
-
-/// `session_track_transaction_info`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TransactionInfo {
-    /// Nothing is told.
-    #[default]
-    Off,
-    /// What it has done so far.
-    State,
-}
-
-/// What the client wants to know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrackSettings {
-    /// `session_track_schema`.
-    pub schema: bool,
-    /// `session_track_state_change`.
-    pub state: bool,
-    /// `session_track_system_variables`: names, or `*`.
-    pub variables: String,
-    /// `session_track_transaction_info`.
-    pub transaction: TransactionInfo,
-}
-
-impl Default for TrackSettings {
-    fn default() -> TrackSettings {
-        TrackSettings {
-            schema: true,
-            state: false,
-            variables:
-                "time_zone,autocommit,character_set_client,character_set_results,character_set_connection"
-                    .into(),
-            transaction: TransactionInfo::Off,
-        }
-    }
-}
-
-impl TrackSettings {
-    /// Reads `session_track_system_variables`.
-    ///
-    /// # Errors
-    /// 1193 for a name that is none: MySQL warns.
-    pub(crate) fn names(text: &str) -> Result<String, MysqlError> {
-        let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-        if names != ["*"] {
-            names.iter().try_for_each(|name| variables::find(name).map(drop))?;
-        }
-        Ok(names.join(","))
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.variables == "*" || self.variables.split(',').any(|known| known.eq_ignore_ascii_case(name))
-    }
 }
 
 /// What the transaction at hand has done.

@@ -6,8 +6,8 @@
 //! ([`Planned::is_current`]) and suits the values ([`Planned::suits`]).
 
 use super::{Outcome, Session};
-use crate::statement::command;
-use crate::statement::planned::Planned;
+use crate::plans::Planned;
+use crate::properties::properties;
 use crate::status::Command;
 use leafline_syntax::ast::{ColumnName, TableName, TableReference};
 use leafline_syntax::shape::{Shape, shape_of};
@@ -159,7 +159,7 @@ impl Session {
         let mut statement = self.parse(sql)?;
         let lifted = lift(&mut statement, &shape, &|tables, name| self.kind_of(tables, name));
         let parameters = values(&lifted, &shape);
-        let command = command(&statement.kind);
+        let command = properties(&statement.kind).command;
         self.warnings.clear();
         self.apply_hints(&statement.hints);
         match self.plan_statement(&statement, sql, Some(&parameters)) {

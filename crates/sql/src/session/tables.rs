@@ -5,49 +5,17 @@
 
 use super::Session;
 use crate::information_schema;
+use crate::plans::TableUse;
 use leafline_planner::binder::view_sources;
 use leafline_planner::bound::tables_of_query;
 use leafline_syntax::ast::{TableLock, TableName};
 use leafline_table::{
-    Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, QualifiedName, SessionLocks, TableDef,
-    TableError,
+    Excluding, LockLimits, MetadataKey, MetadataMode, QualifiedName, SessionLocks, TableError,
 };
 use leafline_types::MysqlError;
 use leafline_types::error::errno;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A table that a statement uses.
-#[derive(Clone, Debug)]
-pub(crate) struct TableUse {
-    key: MetadataKey,
-    writes: bool,
-    /// The name by which the statement refers to it; none where foreign keys lead to it.
-    alias: Option<String>,
-}
-
-impl TableUse {
-    /// The use of a table of the statement; `None` if others cannot use it.
-    pub(crate) fn new(
-        session: &Session,
-        table: &TableDef,
-        alias: Option<&str>,
-        strength: Option<LockStrength>,
-    ) -> Option<TableUse> {
-        (!table.is_private).then(|| TableUse {
-            key: session.locks.table_key(&table.database, &table.name),
-            writes: strength == Some(LockStrength::Update),
-            alias: alias.map(Into::into),
-        })
-    }
-}
-
-impl TableUse {
-    /// The use of a view; its tables are uses of their own.
-    pub(crate) fn of_view(session: &Session, database: &str, name: &str) -> TableUse {
-        TableUse { key: session.locks.table_key(database, name), writes: false, alias: None }
-    }
-}
 
 /// LOCK TABLES, FLUSH TABLES WITH READ LOCK.
 #[derive(Debug)]

@@ -4,9 +4,9 @@
 //! snapshot if nobody can tell; otherwise the transaction ends with error 1213, for its client to run again.
 
 use super::Session;
-use super::settings::{Modes, ServerAccess, SessionIsolation};
 use super::state_changes::TransactionUse;
 use crate::accounts::Privilege;
+use crate::settings::{Modes, ServerAccess, SessionIsolation};
 use leafline_syntax::ast::Completion;
 use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
 use leafline_types::MysqlError;

@@ -1,7 +1,7 @@
 //! SHOW CREATE TABLE of what is no stored table: statements that make something with its columns, for dumps of all databases.
 
-use super::statement_text::column;
 use super::text;
+use crate::definition_text::column;
 use crate::information_schema::Definition;
 use crate::result::RowSet;
 use crate::session::Session;
@@ -34,19 +34,12 @@ pub(super) fn create(session: &Session, definition: &Definition) -> RowSet {
     rows
 }
 
-/// A query with its columns. What computes its rows is no query, and this has none.
-pub(crate) fn view_query(definition: &Definition) -> String {
-    let columns = (definition.columns)().into_iter();
-    let columns: Vec<String> = columns.map(|(name, _)| format!("NULL AS {}", quoted(&name))).collect();
-    format!("SELECT {} LIMIT 0", columns.join(","))
-}
-
 fn create_view(session: &Session, definition: &Definition) -> RowSet {
     let statement = format!(
         "CREATE ALGORITHM=UNDEFINED DEFINER={} SQL SECURITY INVOKER VIEW {} AS {}",
         AccountId::root().backquoted(),
         quoted(definition.name),
-        view_query(definition)
+        definition.view_query()
     );
     let mut rows = RowSet::new([
         ("View", SqlType::Varchar { len: 64 }),

@@ -8,7 +8,7 @@ use leafline_types::MysqlError;
 
 pub(super) fn databases(session: &Session) -> RowSet {
     let mut rows = RowSet::text(["Database"]);
-    let visible = session.visible();
+    let visible = session.system_view().visible();
     let stored = visible.databases().map(|database| database.name.as_str());
     let mut names: Vec<&str> = stored.chain(visible.computed_databases()).collect();
     names.sort_unstable();

@@ -1,32 +1,28 @@
 //! SHOW and DESCRIBE: the catalog, the variables and the counters as rows, under MySQL's headings.
 
 mod absent;
+mod accounts;
 mod bare_names;
 mod computed;
 mod databases;
 mod engine_status;
-pub(crate) mod server;
-pub(crate) mod statement_text;
+mod server;
 mod tables;
 mod views;
 
-pub(crate) use computed::view_query;
-pub(crate) use server::{character_sets, collations, engines};
-pub(crate) use views::as_table as view_as_table;
-
-use crate::accounts;
-use crate::information_schema;
+use crate::information_schema::{self, character_sets, collations, engines, view_as_table};
+use crate::like::like;
 use crate::result::RowSet;
 use crate::session::Session;
-use crate::statement::evaluate;
+use crate::system_names;
 use bare_names::with_bare_names;
-use leafline_syntax::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
+use leafline_syntax::ast::{Ident, Show, ShowKind, TableName};
 use leafline_table::{TableDef, ViewDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Runs a SHOW statement; `text` is the statement with its parameters.
-pub(crate) fn show(session: &mut Session, show: &Show, text: (&str, &[Value])) -> Result<RowSet, MysqlError> {
+/// The rows of a SHOW statement, before its LIKE or WHERE.
+pub(crate) fn show(session: &Session, show: &Show) -> Result<RowSet, MysqlError> {
     let rows = match &show.kind {
         ShowKind::Databases => databases::databases(session),
         ShowKind::Tables { full, database } => {
@@ -73,7 +69,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, text: (&str, &[Value])) -
         }
         ShowKind::NotThere(what) => absent::list(*what),
         ShowKind::BinaryLogs => return Err(MysqlError::no_binary_logging()),
-        ShowKind::Privileges => accounts::privileges(),
+        ShowKind::Privileges => crate::accounts::privileges(),
         ShowKind::Plugins => server::plugins(),
         ShowKind::Grants(account) => accounts::grants(session, account.as_ref())?,
         ShowKind::CreateUser(account) => accounts::create_user(session, account)?,
@@ -88,10 +84,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, text: (&str, &[Value])) -
         }
         _ => rows,
     };
-    match &show.filter {
-        None => Ok(rows),
-        Some(filter) => filtered(session, rows, filter, text),
-    }
+    Ok(rows)
 }
 
 /// The rows of SHOW CREATE, whose second column is the definition, with bare names.
@@ -133,7 +126,7 @@ fn database_name(session: &Session, database: Option<&Ident>) -> Result<String, 
         Some(name) => name.value.clone(),
         None => session.database().ok_or_else(MysqlError::no_database_selected)?.to_owned(),
     };
-    if let Some(known) = information_schema::database(&name) {
+    if let Some(known) = system_names::database(&name) {
         return Ok(known.to_owned());
     }
     match session.instance.engine().catalog().database(&name) {
@@ -145,7 +138,7 @@ fn database_name(session: &Session, database: Option<&Ident>) -> Result<String, 
 /// The table of that name, or the view as a table.
 fn shown(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlError> {
     match views::find(session, table)? {
-        Some(view) => views::as_table(session, &view),
+        Some(view) => view_as_table(&session.system_view(), &view),
         None => resolve(session, table),
     }
 }
@@ -159,8 +152,8 @@ fn computed(session: &Session, table: &TableName) -> Option<&'static information
 /// SHOW COLUMNS of anything that has columns.
 fn columns(session: &Session, table: &TableName, full: bool) -> Result<RowSet, MysqlError> {
     let rows = match computed(session, table) {
-        Some(definition) => information_schema::columns::rows_of_computed(session, definition),
-        None => information_schema::columns::rows_of(session, &*shown(session, table)?),
+        Some(definition) => information_schema::columns::rows_of_computed(&session.system_view(), definition),
+        None => information_schema::columns::rows_of(&session.system_view(), &*shown(session, table)?),
     };
     Ok(tables::columns(rows, full))
 }
@@ -169,9 +162,9 @@ fn columns(session: &Session, table: &TableName, full: bool) -> Result<RowSet, M
 fn indexes(session: &Session, table: &TableName) -> Result<RowSet, MysqlError> {
     let rows = match computed(session, table) {
         Some(_) => Vec::new(),
-        None => information_schema::of_current(session, &shown(session, table)?, |table| {
+        None => information_schema::of_current(&session.system_view(), &shown(session, table)?, |table| {
             let table = session.with_hypothetical(table.clone());
-            information_schema::statistics::rows_of(session, &table)
+            information_schema::statistics::rows_of(&session.system_view(), &table)
         })?,
     };
     Ok(tables::indexes(rows))
@@ -199,87 +192,7 @@ pub(crate) fn base_table(session: &Session, table: &TableName) -> Result<Arc<Tab
     }
 }
 
-fn filtered(
-    session: &mut Session,
-    mut rows: RowSet,
-    filter: &ShowFilter,
-    text: (&str, &[Value]),
-) -> Result<RowSet, MysqlError> {
-    match filter {
-        ShowFilter::Like(pattern) => {
-            rows.rows
-                .retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
-        }
-        ShowFilter::Where(condition) => {
-            let keep = evaluate::over_rows(session, condition, text, &rows)?;
-            let mut keep = keep.into_iter();
-            rows.rows.retain(|_| keep.next().unwrap_or(false));
-        }
-    }
-    Ok(rows)
-}
-
-/// LIKE as SHOW has it: without case, `\` escapes.
-pub(crate) fn like(text: &str, pattern: &str) -> bool {
-    like_exactly(&text.to_lowercase(), &pattern.to_lowercase())
-}
-
-/// LIKE character by character; `\` escapes.
-pub(crate) fn like_exactly(text: &str, pattern: &str) -> bool {
-    let text: Vec<char> = text.chars().collect();
-    let pattern: Vec<char> = pattern.chars().collect();
-    // Where to go on after a mismatch: behind the last `%`, with one more character swallowed by it.
-    let (mut t, mut p, mut resume) = (0, 0, None);
-    while t < text.len() {
-        let step = match pattern.get(p) {
-            Some('%') => {
-                resume = Some((t, p + 1));
-                p += 1;
-                continue;
-            }
-            Some('_') => 1,
-            Some('\\') if p + 1 < pattern.len() => 2 * usize::from(pattern.get(p + 1) == text.get(t)),
-            literal => usize::from(literal == text.get(t)),
-        };
-        match (step, resume) {
-            (0, None) => return false,
-            (0, Some((from, after))) => {
-                resume = Some((from + 1, after));
-                (t, p) = (from + 1, after);
-            }
-            (step, _) => (t, p) = (t + 1, p + step),
-        }
-    }
-    pattern.get(p..).unwrap_or_default().iter().all(|&c| c == '%')
-}
-
 /// A text or NULL.
 fn text(value: impl Into<Arc<str>>) -> Value {
     Value::string(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::like;
-
-    #[test]
-    fn patterns_match_as_in_mysql() {
-        for (value, pattern) in [
-            ("Handler_read_key", "handler%"),
-            ("abc", "abc"),
-            ("abc", "a_c"),
-            ("", "%"),
-            ("aXbXc", "%x%c"),
-            ("a_b", r"a\_b"),
-            ("aab", "%ab"),
-            (r"a\", r"a\"),
-        ] {
-            assert!(like(value, pattern), "{value} LIKE {pattern}");
-        }
-        for (value, pattern) in
-            [("abc", "ab"), ("abc", "a_"), ("", "_"), ("axb", r"a\_b"), ("abc", ""), ("aXb", "%x")]
-        {
-            assert!(!like(value, pattern), "{value} NOT LIKE {pattern}");
-        }
-    }
 }

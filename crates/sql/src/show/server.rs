@@ -1,17 +1,17 @@
 //! SHOW STATUS, VARIABLES, WARNINGS, ERRORS, PROCESSLIST, ENGINES, DEVICE PROFILE, COLLATION, CHARACTER SET.
 
 use super::text;
+use crate::information_schema::{LICENSE, PERCENT, PLUGINS, doing, percent};
 use crate::result::RowSet;
-use crate::session::variables::{Scope, VARIABLES};
-use crate::session::{Activity, ConnectionFacts, Session};
-use crate::statement::set::value_of;
+use crate::session::Session;
+use crate::settings::ConnectionFacts;
+use crate::settings::variables::{Scope, VARIABLES};
 use crate::status::{StorageCounters, listing};
 use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
 use leafline_planner::CONDITION_COUNTS;
-use leafline_table::Organisation;
 use leafline_types::convert::to_text;
-use leafline_types::{Charset, Collation, Decimal, SqlType, Stage, Value, WarningLevel};
+use leafline_types::{SqlType, Value, WarningLevel};
 
 pub(super) fn status(session: &Session, global: bool) -> RowSet {
     let instance = &session.instance;
@@ -36,7 +36,7 @@ pub(super) fn status(session: &Session, global: bool) -> RowSet {
 pub(super) fn variables(session: &Session, global: bool) -> RowSet {
     let mut rows = RowSet::text(["Variable_name", "Value"]);
     for variable in VARIABLES.iter().filter(|variable| !(global && variable.scope == Scope::Session)) {
-        let value = value_of(session, variable, global);
+        let value = session.value_of(variable, global);
         let shown = to_text(&value, &SqlType::Null).map_or(Value::Null, Value::String);
         rows.push(vec![text(variable.name), shown]);
     }
@@ -90,7 +90,7 @@ pub(super) fn process_list(session: &Session, full: bool) -> RowSet {
         ("Info", SqlType::Varchar { len: 1024 }),
         ("Progress", PERCENT),
     ]);
-    for entry in session.visible().connections() {
+    for entry in session.system_view().visible().connections() {
         let activity = entry.activity();
         let report = entry.progress.report();
         let (command, state) = doing(&activity, report.stage);
@@ -112,31 +112,6 @@ pub(super) fn process_list(session: &Session, full: bool) -> RowSet {
     }
     rows
 }
-
-/// The type of a share in percent.
-pub(crate) const PERCENT: SqlType =
-    SqlType::Decimal { precision: 7, scale: 3, unsigned: false, zerofill: false };
-
-/// A share in percent, as a value.
-pub(crate) fn percent(share: f64) -> Value {
-    Value::Decimal(Decimal::from_i128((share * 1000.0).round() as i128, 3))
-}
-
-/// What a session does: its command, and what of that at the moment.
-pub(crate) fn doing(activity: &Activity, stage: Stage) -> (&'static str, &'static str) {
-    if activity.statement.is_some() { ("Query", stage.name()) } else { ("Sleep", "") }
-}
-
-/// What MySQL's plugins of that kind would be: name, type, what it is.
-pub(crate) const PLUGINS: [(&str, &str, &str); 4] = [
-    ("mysql_native_password", "AUTHENTICATION", "Passwords by SHA-1 and a challenge"),
-    ("caching_sha2_password", "AUTHENTICATION", "Passwords by SHA-256, salted"),
-    ("InnoDB", "STORAGE ENGINE", "Leafline's clustered B+trees, transactions, recovery"),
-    ("MyISAM", "STORAGE ENGINE", "Leafline's heaps, transactions, recovery"),
-];
-
-/// The license of all of them.
-pub(crate) const LICENSE: &str = "Apache-2.0";
 
 /// SHOW PLUGINS.
 pub(super) fn plugins() -> RowSet {
@@ -164,73 +139,6 @@ pub(super) fn device_profile(session: &Session) -> RowSet {
     push("cpu_factor", figure(device.cpu()), "", of_cpu);
     for (name, us) in CpuCosts::default().times(device.cpu()).named() {
         push(name, figure(us), "microseconds", "constant x cpu_factor".to_string());
-    }
-    rows
-}
-
-/// The organisations that tables can have, under the names of engines; `default` is that of tables that do not say.
-pub(crate) fn engines(default: Organisation) -> RowSet {
-    let mut rows = RowSet::text(["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
-    for (organisation, comment) in [
-        (
-            Organisation::Clustered,
-            "Leafline's clustered B+trees: transactions, row locks, foreign keys, recovery",
-        ),
-        (
-            Organisation::Heap,
-            "Leafline's heaps: all indexes beside the rows; transactions, row locks, recovery",
-        ),
-    ] {
-        let support = if organisation == default { "DEFAULT" } else { "YES" };
-        rows.push([organisation.engine(), support, comment, "YES", "NO", "YES"].map(text).to_vec());
-    }
-    rows
-}
-
-pub(crate) fn collations() -> RowSet {
-    let mut rows = RowSet::new([
-        ("Collation", SqlType::Varchar { len: 64 }),
-        ("Charset", SqlType::Varchar { len: 64 }),
-        ("Id", SqlType::BIGINT_UNSIGNED),
-        ("Default", SqlType::Varchar { len: 3 }),
-        ("Compiled", SqlType::Varchar { len: 3 }),
-        ("Sortlen", SqlType::Int { unsigned: true }),
-        ("Pad_attribute", SqlType::Varchar { len: 9 }),
-    ]);
-    let mut collations = Collation::ALL;
-    collations.sort_by_key(|collation| collation.name());
-    for collation in collations {
-        let charset = collation.charset();
-        let default = charset.default_collation() == collation;
-        rows.push(vec![
-            text(collation.name()),
-            text(charset.name()),
-            Value::UInt(collation.id().into()),
-            text(if default { "Yes" } else { "" }),
-            text("Yes"),
-            Value::UInt(collation.sort_length()),
-            text(if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }),
-        ]);
-    }
-    rows
-}
-
-pub(crate) fn character_sets() -> RowSet {
-    let mut rows = RowSet::new([
-        ("Charset", SqlType::Varchar { len: 64 }),
-        ("Description", SqlType::Varchar { len: 2048 }),
-        ("Default collation", SqlType::Varchar { len: 64 }),
-        ("Maxlen", SqlType::Int { unsigned: true }),
-    ]);
-    let mut charsets: Vec<Charset> = Charset::all().collect();
-    charsets.sort_by_key(|charset| charset.name());
-    for charset in charsets {
-        rows.push(vec![
-            text(charset.name()),
-            text(charset.description()),
-            text(charset.default_collation().name()),
-            Value::UInt(charset.max_bytes().into()),
-        ]);
     }
     rows
 }

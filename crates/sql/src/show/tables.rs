@@ -1,7 +1,7 @@
 //! SHOW TABLES, TABLE STATUS, COLUMNS, INDEX, CREATE TABLE.
 
-use super::statement_text;
 use super::text;
+use crate::definition_text;
 use crate::information_schema::{Rows, columns, statistics, tables as catalogue};
 use crate::result::{RowSet, column};
 use crate::session::Session;
@@ -25,7 +25,7 @@ pub(super) fn tables(
     if full {
         rows.columns.push(column("Table_type", name));
     }
-    let visible = session.visible();
+    let visible = session.system_view().visible();
     let tables = visible.tables_of(database).map(|table| (table.name.as_str(), "BASE TABLE"));
     let views = visible.views_of(database).map(|view| (view.name.as_str(), "VIEW"));
     let computed = visible.computed_of(database).map(|table| (table.name, table.kind()));
@@ -64,7 +64,7 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
         ("Create_options", name()),
         ("Comment", SqlType::Varchar { len: 2048 }),
     ]);
-    rows.rows = columns_of(catalogue::rows_of(session, database), &catalogue::SHOWN);
+    rows.rows = columns_of(catalogue::rows_of(&session.system_view(), database), &catalogue::SHOWN);
     Ok(rows)
 }
 
@@ -120,6 +120,6 @@ pub(super) fn create_table(session: &Session, table: &Arc<TableDef>) -> RowSet {
         ("Create Table", SqlType::Varchar { len: 16_383 }),
     ]);
     let next = session.instance.engine().next_auto_increment(table.id);
-    rows.push(vec![text(table.name.as_str()), text(statement_text::create_table(table, next, zone))]);
+    rows.push(vec![text(table.name.as_str()), text(definition_text::create_table(table, next, zone))]);
     rows
 }

@@ -18,7 +18,8 @@
 mod writer;
 
 use crate::digest::Used;
-use crate::session::variables::Facts;
+use crate::settings::SlowLogSettings;
+use crate::settings::variables::Facts;
 use crate::text_file::not_found;
 use leafline_syntax::{LexMode, normalized};
 use leafline_types::MysqlError;
@@ -37,30 +38,6 @@ use writer::Writer;
 
 /// Bytes of a statement that are logged; the rest is left out.
 const MOST_TEXT: usize = 1 << 20;
-
-/// What the variables say.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SlowLogSettings {
-    /// `slow_query_log`.
-    pub is_on: bool,
-    /// `slow_query_log_file`, within the database's directory if it is not absolute.
-    pub file: Box<str>,
-    /// `log_queries_not_using_indexes`: however quick they are.
-    pub not_using_indexes: bool,
-    /// `log_slow_admin_statements`: ALTER TABLE and the like, too.
-    pub admin_statements: bool,
-}
-
-impl Default for SlowLogSettings {
-    fn default() -> SlowLogSettings {
-        SlowLogSettings {
-            is_on: false,
-            file: "leafline-slow.log".into(),
-            not_using_indexes: false,
-            admin_statements: false,
-        }
-    }
-}
 
 /// A statement to be logged.
 pub(crate) struct SlowStatement<'s> {

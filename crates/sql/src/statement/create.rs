@@ -4,8 +4,7 @@
 //! commit: whatever fails, and whenever the machine stops, it is there with all its rows or not at all.
 
 use super::change::of_table;
-use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_taken_names};
-use super::evaluate;
+use super::definitions::{database_of, note_options, refuse_taken_names};
 use super::partitions::partitioning;
 use super::storage_engines;
 use crate::result::Done;
@@ -21,7 +20,7 @@ use leafline_syntax::ast::{
 };
 use leafline_table::{ColumnDef, IndexSpecKind, TableDef, TableSpec};
 use leafline_types::error::errno;
-use leafline_types::{ExprType, MysqlError, Value};
+use leafline_types::{Collation, ExprType, MysqlError, Value};
 use std::sync::Arc;
 
 /// What CREATE TABLE .. SELECT inserts into: no other table can be called so.
@@ -96,7 +95,7 @@ pub(super) fn publish(
 ) -> Result<(), MysqlError> {
     session.commit()?;
     let published = session.instance.engine().ddl().publish_table(table, spec.unchecked_references);
-    published.map_err(|error| of_table(error, session))?;
+    published.map_err(|error| of_table(error, session.as_view()))?;
     session.forget_own_table(table);
     Ok(())
 }
@@ -143,7 +142,7 @@ pub(super) fn check_primary_key(session: &Session, spec: &TableSpec) -> Result<(
 /// Makes a table for everybody. It was not there; if another has been quicker, that is noted or an error.
 fn create_stored(session: &mut Session, spec: &TableSpec, if_not_exists: bool) -> Result<(), MysqlError> {
     let made = session.instance.engine().ddl().create_table(spec, if_not_exists);
-    if !made.map_err(|error| of_table(error, session))? {
+    if !made.map_err(|error| of_table(error, session.as_view()))? {
         session.warnings.note(MysqlError::table_exists(&spec.name));
     }
     Ok(())
@@ -185,7 +184,7 @@ pub(super) fn specification(
     let organisation = storage_engines::of_new_table(session, create)?;
     let times = session.settings.time_settings();
     let default = session.instance.engine().catalog().database(database).map(|database| database.collation);
-    let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(DEFAULT_COLLATION), times)?;
+    let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(Collation::DEFAULT), times)?;
     note_options(session, warnings);
     spec.options.organisation = organisation;
     if !organisation.has_foreign_keys() {
@@ -225,8 +224,11 @@ fn query_columns(
     text: Text<'_>,
 ) -> Result<Vec<ColumnDef>, MysqlError> {
     let collation = session.settings.collation;
-    let types: Vec<ExprType> =
-        text.parameters.iter().map(|value| evaluate::parameter_type(value, collation)).collect();
+    let types: Vec<ExprType> = text
+        .parameters
+        .iter()
+        .map(|value| crate::plans::parameters::parameter_type(value, collation))
+        .collect();
     let query = StatementKind::Query(source.query.clone());
     let bound = bind_kind(&query, text.statement.parameters, text.sql, &session.bind_context(&types))?;
     match bound.kind {

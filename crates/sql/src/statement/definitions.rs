@@ -1,21 +1,18 @@
 //! CREATE DATABASE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
 
 use super::change::of_table;
-use crate::information_schema;
 use crate::result::Done;
 use crate::session::Session;
+use crate::system_names;
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_planner::binder::table_collation;
 use leafline_syntax::ast::{
     AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, TableName,
 };
 use leafline_table::{CheckDef, TableId};
+use leafline_types::MysqlError;
 use leafline_types::error::errno;
-use leafline_types::{Collation, MysqlError};
 use std::collections::BTreeSet;
-
-/// What databases compare by unless they say otherwise.
-pub(crate) const DEFAULT_COLLATION: Collation = Collation::DEFAULT;
 
 /// The database a name belongs to: its own or the current one. The server's own tables are not changed by DDL.
 pub(super) fn database_of(session: &Session, name: &TableName) -> Result<String, MysqlError> {
@@ -28,14 +25,14 @@ pub(super) fn database_of(session: &Session, name: &TableName) -> Result<String,
 }
 
 pub(super) fn refuse_system(session: &Session, database: &str) -> Result<(), MysqlError> {
-    if database == SYSTEM_DATABASE || information_schema::database(database).is_some() {
+    if database == SYSTEM_DATABASE || system_names::database(database).is_some() {
         return Err(MysqlError::database_access_denied(&session.entry.user, &session.entry.host, database));
     }
     Ok(())
 }
 
 pub(super) fn create_database(session: &mut Session, create: &CreateDatabase) -> Result<Done, MysqlError> {
-    if information_schema::database(&create.name.value).is_some() {
+    if system_names::database(&create.name.value).is_some() {
         return refuse_system(session, &create.name.value).map(|()| Done::default());
     }
     let DatabaseOptions { charset, collation } = &create.options;
@@ -75,7 +72,7 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
     let unchecked = !session.settings.foreign_key_checks;
     let views = session.instance.engine().catalog().views(&drop.name.value).count();
     let dropped = session.instance.engine().ddl().drop_database(&drop.name.value, drop.if_exists, unchecked);
-    let dropped = dropped.map_err(|error| of_table(error, session))?;
+    let dropped = dropped.map_err(|error| of_table(error, session.as_view()))?;
     match dropped {
         None => session.warnings.note(MysqlError::no_database_to_drop(&drop.name.value)),
         Some(_) if session.database() == Some(&drop.name.value) => session.forget_database(),
@@ -139,7 +136,7 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
     let names: Vec<(&str, &str)> = names.iter().map(|(database, name)| (database.as_str(), *name)).collect();
     let unchecked = !session.settings.foreign_key_checks;
     let dropped = session.instance.engine().ddl().drop_tables(&names, drop.if_exists, unchecked);
-    missing.extend(dropped.map_err(|error| of_table(error, session))?);
+    missing.extend(dropped.map_err(|error| of_table(error, session.as_view()))?);
     session.drop_own_tables(&own)?;
     session.unlock_dropped(&drop.tables);
     for missing in missing {
@@ -151,7 +148,7 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
 /// TRUNCATE: the table is dropped and made anew. What a table of `performance_schema` shows is counted anew.
 pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done, MysqlError> {
     let named = table.database.as_ref().map(|name| name.value.as_str()).or(session.database());
-    if named.is_some_and(|database| information_schema::is_statement_digests(database, &table.name.value)) {
+    if named.is_some_and(|database| system_names::is_statement_digests(database, &table.name.value)) {
         session.instance.digests().clear();
         return Ok(Done::default());
     }
@@ -163,6 +160,6 @@ pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done,
     }
     let unchecked = !session.settings.foreign_key_checks;
     let emptied = session.instance.engine().ddl().truncate_table(&database, &table.name.value, unchecked);
-    emptied.map_err(|error| of_table(error, session))?;
+    emptied.map_err(|error| of_table(error, session.as_view()))?;
     Ok(Done::default())
 }

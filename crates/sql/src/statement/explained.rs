@@ -1,12 +1,12 @@
 //! EXPLAIN: what a statement would do; EXPLAIN ANALYZE: what a SELECT has done.
 
-use super::execution::Execution;
-use super::planned::Work;
+use crate::plans::{How, Work};
 use crate::result::RowSet;
-use crate::session::settings::Settings;
+use crate::session::Execution;
 use crate::session::{Outcome, RowStream, Session};
 use leafline_executor as operator;
 use leafline_executor::{Part, Profile};
+use leafline_planner::Authority;
 use leafline_planner::bound::{ChangedTable, OnDuplicate};
 use leafline_planner::explain::{self, Change, ExplainRow, PlanPicture};
 use leafline_planner::plan::{Plan, PlanParts};
@@ -14,34 +14,6 @@ use leafline_syntax::ast::{Explain, ExplainFormat, Statement, StatementKind};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What EXPLAIN shows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
-    Table,
-    Tree,
-    Json,
-    /// The tree, after the statement was run.
-    Analyze,
-}
-
-impl How {
-    /// How a statement is explained: as the settings have it where it does not say.
-    pub(super) fn of(explain: &Explain, settings: &Settings) -> How {
-        match explain.analyze {
-            true => How::Analyze,
-            false => How::with_format(explain.format.unwrap_or(settings.explain_format)),
-        }
-    }
-
-    fn with_format(format: ExplainFormat) -> How {
-        match format {
-            ExplainFormat::Traditional => How::Table,
-            ExplainFormat::Json => How::Json,
-            ExplainFormat::Tree => How::Tree,
-        }
-    }
-}
 
 impl Work {
     /// The plan as a tree, below the tables that are changed.
@@ -173,7 +145,7 @@ impl Session {
         let mut execution =
             Execution::new(self, view, parameters, false).with_parts(parts).profiled(plan.node_count);
         let mut root = operator::build(&plan.root, true);
-        while execution.with(self, |cx| root.next(cx))?.is_some() {}
+        while execution.with(self, |cx| root.next(&mut cx.exec))?.is_some() {}
         Ok(execution)
     }
 

@@ -8,15 +8,15 @@
 //! Rows are ordered by the bytes of their keys in the index, those of equal keys by the number of their partition: bytes of a key name a row
 //! within its partition.
 
-mod entries;
-
 use super::evaluate::{Filter, constant};
-use super::parameters::types_of;
+use crate::handlers::entries::{Entry, Place, Walk, next_entries};
+use crate::handlers::{OpenHandler, Order};
 use crate::information_schema;
-use crate::result::{ColumnMeta, RowSet};
-use crate::session::{Session, TableUse};
+use crate::plans::TableUse;
+use crate::plans::parameters::types_of;
+use crate::result::RowSet;
+use crate::session::Session;
 use crate::show;
-use entries::{Entry, Place, Walk, next_entries};
 use leafline_btree::Direction;
 use leafline_planner::binder::bind_over_table;
 use leafline_planner::bound::BoundExpression;
@@ -31,53 +31,12 @@ use leafline_types::memory::server;
 use leafline_types::{
     Batch, MysqlError, RowBlock, SqlType, StoreContext, Value, Warnings, encode_part, store_cast,
 };
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The most keys that are read ahead of their rows.
 const MOST_ENTRIES: usize = 256;
 /// The place that error 1109 names for an unknown handler.
 const PLACE: &str = "HANDLER";
-
-/// The handlers of a session, by their names in lower case.
-#[derive(Default)]
-pub(crate) struct OpenHandlers(BTreeMap<String, OpenHandler>);
-
-impl OpenHandlers {
-    /// Takes their places from those of the tables that `concerns` holds for, by database and name: they begin anew.
-    pub(crate) fn lose_places(&mut self, concerns: impl Fn(&TableName) -> bool) {
-        self.0
-            .values_mut()
-            .filter(|handler| concerns(&handler.table))
-            .for_each(|handler| handler.place = None);
-    }
-
-    /// Closes those of a table that the session is about to change.
-    pub(crate) fn close_those_of(&mut self, database: &str, table: &str) {
-        self.0
-            .retain(|_, handler| handler.definition.database != database || handler.definition.name != table);
-    }
-}
-
-struct OpenHandler {
-    /// The table, with its database.
-    table: TableName,
-    alias: Ident,
-    definition: Arc<TableDef>,
-    /// The columns of `SELECT *`, and their positions in the table.
-    shown: (Vec<ColumnMeta>, Vec<usize>),
-    /// Where it stands, and in which order.
-    place: Option<(Order, Place)>,
-}
-
-/// The order in which a handler reads.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// READ without an index.
-    Stored,
-    /// The position of the index in the table.
-    Index(usize),
-}
 
 /// `HANDLER table OPEN`.
 ///
@@ -246,7 +205,7 @@ impl OpenHandler {
     /// The table may have been changed since the handler was opened.
     fn look_up_again(&mut self, session: &mut Session) -> Result<(), MysqlError> {
         let mut found = show::base_table(session, &self.table)?;
-        let used = TableUse::new(session, &found, Some(&self.alias.value), None);
+        let used = TableUse::new(&session.locks, &found, Some(&self.alias.value), None);
         if let Some(used) = used {
             session.use_tables(&[used])?;
             // Whoever was waited for may have changed it.

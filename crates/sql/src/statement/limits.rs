@@ -1,6 +1,6 @@
 //! LIMITs that a query is given before it is planned, and that are taken off it.
 
-use crate::session::settings::Settings;
+use crate::settings::Settings;
 use leafline_expr::{Expr, ExprKind};
 use leafline_planner::bound::{BoundKind, BoundLimit};
 use leafline_planner::optimizer::row_limit;

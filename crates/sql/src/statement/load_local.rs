@@ -1,7 +1,7 @@
 //! LOAD DATA LOCAL: it waits until its file is there ([`crate::session`], file `client_file.rs`).
 
 use super::change;
-use super::planned::Work;
+use crate::plans::Work;
 use crate::session::{Outcome, Session, WaitingLoad};
 use crate::text_file::ClientInput;
 use leafline_planner::bound::InsertRows;

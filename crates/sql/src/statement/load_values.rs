@@ -4,19 +4,11 @@
 //! foreign keys. Where it fills an empty table it builds trees, like any other load. All rows are there when it has succeeded, or none.
 
 use super::change::{self, Given};
-use super::planned::Work;
+use crate::plans::Work;
+use crate::row_source::RowSource;
 use crate::session::{Outcome, Session};
 use leafline_syntax::ast::{Ident, LoadField, LoadSource, Span, StatementKind};
-use leafline_types::{MysqlError, Value};
-
-/// Gives the rows of a load.
-pub trait RowSource {
-    /// Puts the values of the next row, one for each column that was named, into `row`, which is empty; false if there are no more.
-    ///
-    /// # Errors
-    /// What ends the load: nothing of it stays.
-    fn next_row(&mut self, row: &mut Vec<Value>) -> Result<bool, MysqlError>;
-}
+use leafline_types::MysqlError;
 
 impl Session {
     /// Runs `sql`, a LOAD DATA, with the rows of `rows` in the place of its file's.

@@ -1,10 +1,10 @@
 //! ANALYZE TABLE, CHECK TABLE, CHECKSUM TABLE, OPTIMIZE TABLE, REPAIR TABLE, LOAD INDEX INTO CACHE, FLUSH, KILL.
 
 use super::{alter, evaluate, metadata};
-use crate::accounts::authorize_kill;
 use crate::result::RowSet;
 use crate::session::{Outcome, Session};
 use crate::show;
+use crate::statement::account::authorize_kill;
 use leafline_planner::binder::partition::bind_partition_function;
 use leafline_planner::binder::view_faults;
 use leafline_syntax::ast::{

@@ -170,7 +170,7 @@ pub(super) fn change_partitions(
     let change = change(session, table, partitioning, action)?;
     check_partition_concurrency(alter, !change.moved.is_empty())?;
     let moved = session.instance.engine().ddl().change_partitions(table, change);
-    moved.map_err(|error| of_table(error, session))?;
+    moved.map_err(|error| of_table(error, session.as_view()))?;
     Ok(Some(Done { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Done::default() }))
 }
 

@@ -1,167 +1,33 @@
 //! SELECT, INSERT, UPDATE, DELETE and EXPLAIN: bound and planned once, executed any number of times.
 
-use super::change::{self, ByKey};
-use super::execution::Execution;
-use super::explained::How;
+use super::change;
 use super::limits::{limit_by_setting, window_of};
-use super::parameters::{Parameters, types_of, with_numbers};
-use super::short_read::ShortWay;
-use crate::accounts::authorize;
-use crate::digest::Digest;
 use crate::index_uses::PlanRuns;
+use crate::optimizer_trace::OptimizerTrace;
 use crate::plan_facts::{PlanFacts, reads_whole_table};
+use crate::plans::TableUse;
+use crate::plans::parameters::{Parameters, types_of, with_numbers};
+use crate::plans::{ByKey, Chosen, How, Planned, RunningPlan, Work};
+use crate::properties::{Runs, properties};
 use crate::result::{ColumnMeta, Done};
-use crate::session::settings::Settings;
-use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse, clock_micros};
+use crate::session::Execution;
+use crate::session::{Outcome, RowStream, Session, Supposed, clock_micros};
+use crate::statement::account::authorize;
+use crate::system_table::SYSTEM_DATABASE;
 use leafline_access::{Planner, StatementSamples};
 use leafline_executor::{self as operator, RowWindow};
-use leafline_planner::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
-};
+use leafline_planner::bound::{BoundKind, BoundSelect, BoundStatement, BoundSubquery, InsertRows};
 use leafline_planner::optimizer::{
     OptimizerContext, Parallelism, Trace, plan_parts, plan_rows_to_change, plan_select,
 };
-use leafline_planner::plan::{Plan, PlanParts, RowLimit, Scan};
+use leafline_planner::plan::{Plan, PlanParts, RowLimit};
 use leafline_planner::{binder, explain};
-use leafline_syntax::ast::{Into, Statement, StatementKind};
-use leafline_table::{Catalog, TableId};
+use leafline_syntax::ast::{Statement, StatementKind};
 use leafline_types::{MysqlError, Value, error::errno};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-/// A statement that is ready to run, and what must not have changed meanwhile.
-pub(crate) struct Planned {
-    pub(super) work: Arc<Work>,
-    pub(super) parts: Arc<PlanParts>,
-    /// Warnings that binding gave, raised again at each execution.
-    warnings: Vec<MysqlError>,
-    /// What its parameters were taken to be.
-    parameters: Parameters,
-    /// The values of variables are in the plan.
-    reads_variables: bool,
-    /// The version of the definitions.
-    catalog_version: u64,
-    /// The version of the session's own tables.
-    own_tables: u64,
-    /// The version of the accounts: what it does was allowed then.
-    access_version: u64,
-    /// Who runs it may see how.
-    explainable: bool,
-    /// The tables it uses.
-    uses: Vec<TableUse>,
-    settings: Settings,
-    database: Option<String>,
-    /// The tables read, with their row counts when the plan was made.
-    sizes: Vec<(TableId, u64)>,
-    chosen: Chosen,
-    /// The time that a hint gives it, milliseconds.
-    max_execution_time: Option<u64>,
-    short_way: Mutex<ShortWay>,
-    pub(crate) digest: Arc<Digest>,
-    pub(crate) facts: PlanFacts,
-    runs: PlanRuns,
-}
-
-/// What of a plan was chosen for the values of parameters.
-enum Chosen {
-    /// These scans, or none.
-    Scans(Vec<Arc<Scan>>),
-    /// What would be chosen for others is not known: it was for these, and is, for so many runs more.
-    For(Vec<Value>, AtomicU32),
-}
-
-/// The plan of a statement while it runs, for other sessions to explain.
-#[derive(Clone)]
-pub(crate) struct RunningPlan {
-    pub(super) work: Arc<Work>,
-    pub(super) parts: Arc<PlanParts>,
-    pub(super) explainable: bool,
-}
-
-impl fmt::Debug for RunningPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningPlan").finish_non_exhaustive()
-    }
-}
-
-pub(crate) enum Work {
-    Select {
-        plan: Arc<Plan>,
-        columns: Arc<[ColumnMeta]>,
-        /// With SQL_CALC_FOUND_ROWS: the LIMIT, which the plan does not know.
-        window: Option<RowLimit>,
-    },
-    Insert {
-        insert: Box<BoundInsert>,
-        plan: Option<Arc<Plan>>,
-    },
-    Update {
-        update: Box<BoundUpdate>,
-        plan: Arc<Plan>,
-        by_key: Option<ByKey>,
-    },
-    Delete {
-        delete: Box<BoundDelete>,
-        plan: Arc<Plan>,
-        by_key: Option<ByKey>,
-    },
-    Explain {
-        work: Box<Work>,
-        how: How,
-    },
-    /// A SELECT whose rows go elsewhere.
-    Into {
-        work: Box<Work>,
-        into: Into,
-    },
-}
-
-impl Work {
-    /// Whether it runs a SELECT.
-    fn runs_query(&self) -> bool {
-        match self {
-            Work::Select { .. } | Work::Into { .. } => true,
-            Work::Explain { work, how } => *how == How::Analyze && work.runs_query(),
-            Work::Insert { .. } | Work::Update { .. } | Work::Delete { .. } => false,
-        }
-    }
-
-    /// What a statement of this kind makes of it: into variables, or explained as `how` says.
-    fn for_statement(self, kind: &StatementKind, how: Option<How>) -> Result<Work, MysqlError> {
-        if let (
-            StatementKind::SelectInto { into: Into::Variables(variables), .. },
-            Work::Select { columns, .. },
-        ) = (kind, &self)
-            && columns.len() != variables.len()
-        {
-            return Err(MysqlError::wrong_number_of_columns_in_select());
-        }
-        match (how, kind) {
-            (Some(How::Analyze), _) if !matches!(self, Work::Select { .. }) => {
-                Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"))
-            }
-            // What is explained is not done.
-            (Some(how), _) => Ok(Work::Explain { work: Box::new(self), how }),
-            (None, StatementKind::SelectInto { into, .. }) => {
-                Ok(Work::Into { work: Box::new(self), into: into.clone() })
-            }
-            (None, _) => Ok(self),
-        }
-    }
-
-    /// The plan of the rows that it reads.
-    pub(super) fn plan(&self) -> Option<&Plan> {
-        match self {
-            Work::Select { plan, .. } | Work::Update { plan, .. } | Work::Delete { plan, .. } => Some(plan),
-            Work::Insert { plan, .. } => plan.as_deref(),
-            Work::Explain { work, .. } | Work::Into { work, .. } => work.plan(),
-        }
-    }
-}
 
 /// What is to be told of how a plan was made.
 #[derive(Clone, Copy)]
@@ -189,86 +55,6 @@ const FEW: f64 = 1000.0;
 const RUNS: u32 = 50;
 
 impl Planned {
-    /// The columns of the rows that it gives.
-    pub(crate) fn columns(&self) -> &[ColumnMeta] {
-        match &*self.work {
-            Work::Select { columns, .. } => columns,
-            _ => &[],
-        }
-    }
-
-    /// The plan, if it is a query whose rows are shown as the plan gives them.
-    pub(crate) fn query(&self) -> Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)> {
-        match &*self.work {
-            Work::Select { plan, columns, window: None } => Some((plan, columns)),
-            _ => None,
-        }
-    }
-
-    /// Whether the tables that it uses are as they were in `catalog`.
-    pub(crate) fn has_tables_of(&self, catalog: &Catalog, now: &Catalog) -> bool {
-        catalog.version() == now.version()
-            || self.sizes.iter().all(|(table, _)| {
-                match (catalog.table_by_id(*table), now.table_by_id(*table)) {
-                    (Some(then), Some(now)) => Arc::ptr_eq(then, now),
-                    _ => false,
-                }
-            })
-    }
-
-    /// The tables that it uses.
-    pub(crate) fn uses(&self) -> &[TableUse] {
-        &self.uses
-    }
-
-    /// Milliseconds that it may take, if it is a query; 0 if as many as it likes.
-    pub(super) fn time_limit(&self, settings: &Settings) -> u64 {
-        self.max_execution_time.unwrap_or(settings.max_execution_time)
-    }
-
-    pub(super) fn work(&self) -> &Work {
-        &self.work
-    }
-
-    pub(crate) fn parts(&self) -> &Arc<PlanParts> {
-        &self.parts
-    }
-
-    /// Whether it has no parts, nor anything to say each time that it is run.
-    pub(super) fn is_plain(&self) -> bool {
-        self.warnings.is_empty() && self.parts.subqueries.is_empty() && self.parts.commons.is_empty()
-    }
-
-    pub(super) fn short_way(&self) -> MutexGuard<'_, ShortWay> {
-        self.short_way.lock()
-    }
-
-    /// The numbers of the indexes that it may read.
-    pub(crate) fn indexes(&self) -> BTreeSet<u64> {
-        let mut found = BTreeSet::new();
-        let plans = self.work.plan().into_iter().chain(self.parts.plans());
-        plans.for_each(|plan| {
-            plan.for_each_path(&mut |path| {
-                found.insert(path.index.id);
-            })
-        });
-        found
-    }
-
-    /// What it is expected to cost with what it refers to, microseconds.
-    pub(crate) fn cost_us(&self) -> f64 {
-        let once =
-            self.parts.subqueries.values().filter(|subquery| !subquery.became_join && !subquery.is_dependent);
-        let commons = self.parts.commons.values().map(|common| &common.plan);
-        let parts = once.map(|subquery| &subquery.plan).chain(commons);
-        self.work.plan().into_iter().chain(parts).map(|plan| plan.root.estimate.cost_us).sum()
-    }
-
-    /// Rows that are expected: of the result, or to be changed.
-    pub(crate) fn expected_rows(&self) -> f64 {
-        self.work.plan().map_or(0.0, |plan| plan.root.estimate.rows)
-    }
-
     /// It is run: the indexes that it reads are used.
     fn tell_uses(&self, session: &Session) {
         let Some((runs, is_first)) = self.runs.run() else { return };
@@ -339,7 +125,7 @@ impl Planned {
         let mut execution = Execution::new(session, view, parameters, false);
         execution.with(session, |cx| {
             chosen.iter().all(|scan| {
-                let entries = planner.entries(&scan.path, &mut cx.eval);
+                let entries = planner.entries(&scan.path, &mut cx.exec.eval);
                 entries.is_ok_and(|entries| entries <= (scan.examined * WORSE).max(FEW))
             })
         })
@@ -356,15 +142,15 @@ impl Session {
         parameters: Option<&[Value]>,
     ) -> Result<Option<Planned>, MysqlError> {
         // What is only prepared and not planned tells nothing yet.
-        let tells = is_planned(&statement.kind) || matches!(statement.kind, StatementKind::Explain(_));
-        if tells || parameters.is_some() {
-            authorize(self, &statement.kind)?;
+        let properties = properties(&statement.kind);
+        if properties.runs != Runs::Directly || parameters.is_some() {
+            authorize(self, properties.asks)?;
         }
         let (kind, how) = match &statement.kind {
             StatementKind::Explain(explain) => (&*explain.statement, Some(How::of(explain, &self.settings))),
             kind => (kind, None),
         };
-        if !is_planned(kind) {
+        if properties.runs == Runs::Directly {
             return match how {
                 Some(_) => Err(MysqlError::not_supported("EXPLAIN of this statement")),
                 None => Ok(None),
@@ -479,7 +265,7 @@ impl Session {
         let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);
         execution.with(self, |cx| {
-            let mut optimizer = OptimizerContext::new(planner, &mut cx.eval, switches, subqueries);
+            let mut optimizer = OptimizerContext::new(planner, &mut cx.exec.eval, switches, subqueries);
             optimizer.parallelism = parallelism;
             plan(&mut optimizer)
         })
@@ -621,9 +407,12 @@ impl Session {
                 let run = |session: &mut Session, transaction: &mut _| {
                     change::insert(session, transaction, insert, (plan.as_ref(), None), parts, parameters)
                 };
-                let done = self.write_rows(&insert.table, run).map(Outcome::Done);
+                let done = match insert.table.database == SYSTEM_DATABASE {
+                    true => self.restore_accounts(run),
+                    false => self.write(run),
+                };
                 self.settings.insert_id = None;
-                done
+                done.map(Outcome::Done)
             }
             Work::Update { update, plan, by_key } => {
                 let found = (by_key.as_ref(), plan);
@@ -674,7 +463,7 @@ impl Session {
                 let mut execution = Execution::new(session, transaction.view(), parameters, false)
                     .with_parts(parts)
                     .locking(transaction);
-                execution.collect(session, &plan.root)
+                execution.with(session, |cx| cx.collect(&plan.root))
             })?;
             return Ok(RowStream::collected(columns.clone(), rows, window));
         }
@@ -684,17 +473,4 @@ impl Session {
         let root = operator::build(&plan.root, false);
         Ok(RowStream::running(columns.clone(), root, execution, window, self.statement_uses()))
     }
-}
-
-/// Whether statements of that kind are bound and planned.
-fn is_planned(kind: &StatementKind) -> bool {
-    matches!(
-        kind,
-        StatementKind::Query(_)
-            | StatementKind::SelectInto { .. }
-            | StatementKind::Insert(_)
-            | StatementKind::Load(_)
-            | StatementKind::Update(_)
-            | StatementKind::Delete(_)
-    )
 }

@@ -3,10 +3,10 @@
 //! Nothing but the parameters and the time changes from run to run. What a run reads it finds by a key, in what the transaction has written by then; so it needs no view of
 //! its own. Where that is not enough, as for foreign keys and subqueries, statements are not run so; and a run that finds that it needs a plan's operators is left to who runs it by itself.
 
-use super::change::{self, Repeating};
-use super::execution::Execution;
-use super::planned::{Planned, Work};
+use super::change::{self, ChangeContext, Repeating};
+use crate::plans::{Planned, Work};
 use crate::result::Done;
+use crate::session::Execution;
 use crate::session::Session;
 use leafline_planner::bound::InsertRows;
 use leafline_types::{MysqlError, Value};
@@ -64,7 +64,9 @@ impl Session {
                     (execution, repeating)
                 }
             };
-            let Some(mut done) = repeating.run(execution, session, transaction)? else { return Ok(false) };
+            let ran_one = execution
+                .with(session, |statement| repeating.run(&mut ChangeContext { statement, transaction }))?;
+            let Some(mut done) = ran_one else { return Ok(false) };
             if let (0, Some(told)) = (done.last_insert_id, session.told_insert_id) {
                 (done.last_insert_id, done.insert_id) = (told, told);
             }

@@ -2,7 +2,8 @@
 
 use crate::resource_group::thread::{Controlled, Controls};
 use crate::resource_group::{GroupState, ResourceGroup, ResourceGroups};
-use crate::session::{Session, SessionEntry};
+use crate::session::Session;
+use crate::session_entry::SessionEntry;
 use leafline_syntax::ast::{ResourceGroupOptions, ResourceGroupStatement};
 use leafline_types::MysqlError;
 use std::sync::Arc;

@@ -2,12 +2,12 @@
 
 use super::evaluate;
 use crate::session::Session;
-use crate::session::settings::{Modes, SessionIsolation, Settings};
-use crate::session::variables::{Scope, Variable, find};
+use crate::settings::variables::{Scope, Variable, find};
+use crate::settings::{Modes, SessionIsolation, Settings};
 use leafline_planner::CONDITION_COUNTS;
 use leafline_syntax::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
 use leafline_types::error::errno;
-use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
+use leafline_types::{Charset, Collation, MysqlError, Value};
 
 /// Runs SET; `text` is its text, with its parameters. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
 pub(crate) fn set(
@@ -97,7 +97,7 @@ fn is_characteristic(variable: &Variable) -> bool {
 
 /// `SET @@transaction_isolation = ..` and `SET @@transaction_read_only = ..`: what the next transaction alone is.
 fn set_of_next(session: &mut Session, variable: &Variable, value: Option<Value>) -> Result<(), MysqlError> {
-    let value = value.unwrap_or_else(|| value_of(session, variable, true));
+    let value = value.unwrap_or_else(|| session.value_of(variable, true));
     let mut next = session.settings.clone();
     let set = variable.set(&mut next, Some(value));
     warned(session, set)?;
@@ -224,46 +224,4 @@ fn set_transaction(
         }
     }
     Ok(())
-}
-
-/// The value of a variable: the session's, or the global one.
-pub(crate) fn value_of(session: &Session, variable: &Variable, global: bool) -> Value {
-    let instance = &session.instance;
-    if global || variable.scope == Scope::Shared {
-        return variable.get(&instance.globals().read(), instance.facts());
-    }
-    let value = variable.get(&session.settings, instance.facts());
-    match variable.name {
-        "last_insert_id" | "identity" => Value::UInt(session.facts.last_insert_id),
-        "pseudo_thread_id" if value == Value::UInt(0) => Value::UInt(session.connection_id()),
-        _ => value,
-    }
-}
-
-/// The value of `@@name`, with its type.
-///
-/// # Errors
-/// 1193 if there is no such variable, 1238 if it has no global value and that is asked for.
-pub(crate) fn system_variable(
-    session: &Session,
-    scope: Option<VariableScope>,
-    name: &str,
-) -> Result<(Value, SqlType), MysqlError> {
-    let variable = find(name)?;
-    let is_global = scope == Some(VariableScope::Global);
-    if is_global && variable.scope == Scope::Session {
-        return Err(MysqlError::incorrect_variable_scope(variable.name, "SESSION"));
-    }
-    let value = value_of(session, variable, is_global);
-    // As an expression a switch is a number.
-    let value = match value.as_str() {
-        Some(word) if variable.is_switch => Value::Int(i64::from(word == "ON")),
-        _ => value,
-    };
-    let ty = match &value {
-        Value::Int(_) => SqlType::BIGINT,
-        Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
-        _ => SqlType::Varchar { len: 1024 },
-    };
-    Ok((value, ty))
 }

@@ -10,7 +10,7 @@
 //! CREATE TABLE says by warning 1266 that it has taken the default engine. ALTER TABLE leaves the table the engine that it has.
 
 use crate::session::Session;
-use crate::session::settings::Modes;
+use crate::settings::Modes;
 use leafline_syntax::ast::{AlterAction, AlterTable, CreateTable, TableOptions};
 use leafline_table::{Organisation, TableDef};
 use leafline_types::MysqlError;

@@ -1,9 +1,11 @@
 //! The tables and views that a planned statement uses.
 
-use super::planned::Work;
 use crate::accounts::Privilege;
-use crate::session::{Session, TableUse};
+use crate::plans::TableUse;
+use crate::plans::Work;
+use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_planner::Authority;
 use leafline_planner::bound::{BoundKind, BoundSubquery, OnDuplicate, tables_of};
 use leafline_table::{LockStrength, TableId};
 use leafline_types::MysqlError;
@@ -33,10 +35,10 @@ impl Session {
         tables_of(bound, subqueries, &mut |table, relation| {
             sizes.push((table.id, self.instance.engine().row_count(table.id)));
             let strength = relation.lock.map(|lock| lock.strength);
-            uses.extend(TableUse::new(self, table, Some(&relation.alias), strength));
+            uses.extend(TableUse::new(&self.locks, table, Some(&relation.alias), strength));
         });
         self.uses_of_changes(bound, &mut uses);
-        uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
+        uses.extend(views.iter().map(|(database, name)| TableUse::of_view(&self.locks, database, name)));
         (uses, sizes)
     }
 
@@ -77,14 +79,14 @@ impl Session {
             BoundKind::Delete(delete) => (None, Some(&delete.foreign)),
         };
         if let Some((table, alias)) = target {
-            uses.extend(TableUse::new(self, table, Some(alias), Some(LockStrength::Update)));
+            uses.extend(TableUse::new(&self.locks, table, Some(alias), Some(LockStrength::Update)));
         }
         for references in foreign.into_iter().flat_map(|foreign| foreign.tables.values()) {
             for (parent, ..) in references.parents.iter().filter_map(|reference| reference.parent.as_ref()) {
-                uses.extend(TableUse::new(self, parent, None, None));
+                uses.extend(TableUse::new(&self.locks, parent, None, None));
             }
             for child in &references.children {
-                uses.extend(TableUse::new(self, &child.child, None, Some(LockStrength::Update)));
+                uses.extend(TableUse::new(&self.locks, &child.child, None, Some(LockStrength::Update)));
             }
         }
     }

@@ -9,11 +9,11 @@ use super::definitions::database_of;
 use super::metadata;
 use super::partitions::partitioning;
 use crate::accounts::Privilege;
+use crate::definition_text;
 use crate::result::Done;
-use crate::session::settings::{Modes, TimeZone};
 use crate::session::{Outcome, Session};
+use crate::settings::{Modes, TimeZone};
 use crate::show::base_table;
-use crate::show::statement_text;
 use crate::table_file::{Definition, RowCodec, TableReader, TableWriter, damaged};
 use crate::text_file;
 use leafline_syntax::TextFormat;
@@ -38,7 +38,7 @@ fn exported(table: &TableDef) -> impl Iterator<Item = &ColumnDef> {
 /// How columns are written in a definition: the same for tables that rows can go between.
 fn lines(table: &TableDef) -> Vec<String> {
     let zone = leafline_types::temporal::Zone::UTC;
-    exported(table).map(|column| statement_text::column(column, &zone)).collect()
+    exported(table).map(|column| definition_text::column(column, &zone)).collect()
 }
 
 /// Runs `f` under settings that texts and values do not depend on.
@@ -84,7 +84,7 @@ fn write_table(
     let zone = leafline_types::temporal::Zone::UTC;
     let definition = Definition {
         name: table.name.clone(),
-        create: statement_text::create_table(&alone, next, &zone),
+        create: definition_text::create_table(&alone, next, &zone),
         columns: lines(table),
     };
     let codec = RowCodec::new(exported(table));

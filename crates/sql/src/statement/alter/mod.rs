@@ -5,14 +5,14 @@ mod rows;
 
 use super::change::of_table;
 use super::create;
-use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_system, refuse_taken_names};
-use super::execution::{Execution, StoreRules};
+use super::definitions::{database_of, note_options, refuse_system, refuse_taken_names};
 use super::metadata::{Others, others};
 use super::partitions::{change_partitions, divide};
 use super::storage_engines;
 use crate::result::Done;
+use crate::session::Execution;
 use crate::session::Session;
-use crate::session::settings::Modes;
+use crate::settings::Modes;
 use crate::show::base_table;
 use leafline_planner::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
 use leafline_syntax::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
@@ -21,6 +21,7 @@ use leafline_table::{
     Alteration, ColumnDef, DefaultValue, IndexSpecKind, IndexSpecPart, Limits, MetadataMode, Organisation,
     QualifiedName, Rebuild, RowCheck, Switch, TableDef, TableId, TableSpec,
 };
+use leafline_types::Collation;
 use leafline_types::error::errno;
 use leafline_types::{MysqlError, Value};
 use rows::{Checks, Converter, Source, added, refuse_zero_dates};
@@ -74,7 +75,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     storage_engines::of_altered_table(session, alter, &table)?;
     let times = session.settings.time_settings();
     let catalog = session.instance.engine().catalog();
-    let collation = catalog.database(&database).map_or(DEFAULT_COLLATION, |database| database.collation);
+    let collation = catalog.database(&database).map_or(Collation::DEFAULT, |database| database.collation);
     let current = session.database().unwrap_or(&database).to_owned();
     let mut altered = altered_table(&table, alter, (&current, collation), times, &session.bind_context(&[]))?;
     refuse_system(session, &altered.spec.database)?;
@@ -199,10 +200,9 @@ fn in_older_rows(
     if !table.can_keep_rows(&spec.columns, sources, limits) {
         return None;
     }
-    let view = session.passing_view();
-    let execution = Execution::new(session, view, &[], true);
+    let now = session.now();
     let new = spec.columns.iter().zip(sources).filter(|(_, source)| source.is_none());
-    let value = |(column, _): (&ColumnDef, _)| match added(&execution, column) {
+    let value = |(column, _): (&ColumnDef, _)| match added(now, column) {
         Source::Constant(value) => Some(value),
         Source::Missing => implicit_default(column).ok(),
         _ => None,
@@ -312,22 +312,25 @@ fn redefine(
     let (control, engine) = (session.build_control(), session.instance.engine().clone());
     let rules = row_rules(&spec.columns, &unproven_checks, &session.bind_context(&[]))?;
     let view = session.passing_view();
-    let execution = Execution::new(session, view, &[], true);
-    let mut checks = Checks { session, execution, rules };
-    let check: Option<&mut dyn RowCheck> = if unproven_checks.is_empty() { None } else { Some(&mut checks) };
-    let alteration = Alteration {
-        spec,
-        sources,
-        older,
-        next_auto_increment,
-        foreign_keys,
-        check,
-        rebuild: None,
-        switch,
-        control,
-    };
-    let altered = engine.ddl().alter_table(table, alteration);
-    let altered = altered.map_err(|error| of_table(error, session))?;
+    let mut execution = Execution::new(session, view, &[], true);
+    let altered = execution.with(session, |cx| {
+        let mut checks = Checks { cx, rules };
+        let check: Option<&mut dyn RowCheck> =
+            if unproven_checks.is_empty() { None } else { Some(&mut checks) };
+        let alteration = Alteration {
+            spec,
+            sources,
+            older,
+            next_auto_increment,
+            foreign_keys,
+            check,
+            rebuild: None,
+            switch,
+            control,
+        };
+        engine.ddl().alter_table(table, alteration)
+    });
+    let altered = altered.map_err(|error| of_table(error, session.as_view()))?;
     session.instance.statistics().forget(table);
     Ok(altered)
 }
@@ -342,26 +345,27 @@ fn rebuild(
     let AlteredTable { spec, sources, foreign_keys, order, next_auto_increment, .. } = altered;
     let rules = row_rules(&spec.columns, &spec.checks, &session.bind_context(&[]))?;
     let view = session.passing_view();
-    let execution = Execution::new(session, view, &[], true).storing(StoreRules::default());
+    let mut execution = Execution::new(session, view, &[], true);
     let engine = session.instance.engine().clone();
     let numbers = gives_numbers(&spec, &sources, table);
     let zero_is_number = session.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO);
     let control = session.build_control();
-    let mut converter = Converter::new(session, execution, rules, table, &spec, &sources);
-    let rebuild = Rebuild { converter: &mut converter, order, numbers, zero_is_number };
-    let alteration = Alteration {
-        spec: spec.clone(),
-        sources: sources.clone(),
-        older: Vec::new(),
-        next_auto_increment,
-        foreign_keys,
-        check: None,
-        rebuild: Some(rebuild),
-        switch,
-        control,
-    };
-    let altered = engine.ddl().alter_table(table, alteration);
-    altered.map_err(|error| of_table(error, session))
+    let altered = execution.with(session, |cx| {
+        let mut converter = Converter::new(cx, rules, table, &spec, &sources);
+        let alteration = Alteration {
+            spec: spec.clone(),
+            sources: sources.clone(),
+            older: Vec::new(),
+            next_auto_increment,
+            foreign_keys,
+            check: None,
+            rebuild: Some(Rebuild { converter: &mut converter, order, numbers, zero_is_number }),
+            switch,
+            control,
+        };
+        engine.ddl().alter_table(table, alteration)
+    });
+    altered.map_err(|error| of_table(error, session.as_view()))
 }
 
 /// Whether rows get numbers in an AUTO_INCREMENT column. One that had them already may have a zero among them.
@@ -383,7 +387,7 @@ pub(super) fn rename_tables(session: &mut Session, rename: &RenameTable) -> Resu
         names.iter().map(|((d, t), (e, u))| ((d.as_str(), *t), (e.as_str(), *u))).collect();
     let unchecked = !session.settings.foreign_key_checks;
     let renamed = session.instance.engine().ddl().rename_tables(&names, unchecked);
-    renamed.map_err(|error| of_table(error, session))?;
+    renamed.map_err(|error| of_table(error, session.as_view()))?;
     for (from, to) in &rename.tables {
         session.lock_renamed(from, to);
     }

@@ -1,9 +1,9 @@
 //! The rows of ALTER TABLE: those of the new table from those of the old one, and whether those that stay meet new CHECKs.
 
 use crate::session::Session;
-use crate::session::settings::Modes;
+use crate::session::{Now, StatementContext, bytes_for};
+use crate::settings::Modes;
 use crate::statement::change::{meets_checks, of_functional_index};
-use crate::statement::execution::Execution;
 use leafline_btree::Direction;
 use leafline_expr::evaluate_row;
 use leafline_planner::binder::AlteredTable;
@@ -30,9 +30,8 @@ pub(super) enum Source {
 }
 
 /// Makes rows of the new table.
-pub(super) struct Converter<'a> {
-    session: &'a mut Session,
-    execution: Execution,
+pub(super) struct Converter<'a, 's> {
+    cx: &'a mut StatementContext<'s>,
     rules: RowRules,
     old: &'a TableDef,
     columns: &'a [ColumnDef],
@@ -43,15 +42,14 @@ pub(super) struct Converter<'a> {
     row: u64,
 }
 
-impl<'a> Converter<'a> {
+impl<'a, 's> Converter<'a, 's> {
     pub(super) fn new(
-        session: &'a mut Session,
-        execution: Execution,
+        cx: &'a mut StatementContext<'s>,
         rules: RowRules,
         old: &'a TableDef,
         spec: &'a TableSpec,
         from: &[Option<usize>],
-    ) -> Converter<'a> {
+    ) -> Converter<'a, 's> {
         let index_of = |column: &ColumnDef| {
             let is_part = |index: &&IndexSpec| index.parts.iter().any(|part| part.column == column.name);
             spec.indexes.iter().find(is_part).and_then(|index| index.name.clone())
@@ -65,25 +63,25 @@ impl<'a> Converter<'a> {
                 _ if column.generated.is_some() => Source::Computed,
                 Some((at, was)) if unchanged(was, column) => Source::Same(at),
                 Some((at, _)) => Source::Converted(at),
-                None => added(&execution, column),
+                None => added(cx.now, column),
             });
         }
-        Converter { session, execution, rules, old, columns: &spec.columns, indexes, sources, row: 0 }
+        Converter { cx, rules, old, columns: &spec.columns, indexes, sources, row: 0 }
     }
 
     /// A value of an old column for a new one.
     fn converted(&mut self, value: &Value, from: &ColumnDef, to: &ColumnDef) -> Result<Value, MysqlError> {
         if value.is_null() && !to.nullable && !to.auto_increment {
             let truncated = MysqlError::data_truncated(&to.name, self.row);
-            if self.session.settings.evaluation_mode().strict {
+            if self.cx.exec.eval.sql_mode.strict {
                 let same_type = (&from.ty, from.collation) == (&to.ty, to.collation);
                 return Err(if same_type { MysqlError::invalid_use_of_null() } else { truncated });
             }
-            self.session.warnings.warn(truncated);
+            self.cx.warn(truncated);
             return implicit_default(to);
         }
-        let value = Execution::bytes_for(value, from.collation, to);
-        let stored = self.execution.store(self.session, &value, &from.ty, to, self.row);
+        let value = bytes_for(value, from.collation, to);
+        let stored = self.cx.store(&value, &from.ty, to, self.row);
         stored.map_err(|error| match error.code {
             errno::ER_DATA_TOO_LONG if cuts_field(from, to) => MysqlError::data_truncated(&to.name, self.row),
             _ => error,
@@ -98,9 +96,8 @@ impl<'a> Converter<'a> {
             else {
                 continue;
             };
-            let value = self.execution.with(self.session, |cx| evaluate_row(expr, row, &mut cx.eval));
-            let value = value
-                .and_then(|value| self.execution.store(self.session, &value, &expr.ty.sql, column, self.row));
+            let value = evaluate_row(expr, row, &mut self.cx.exec.eval)
+                .and_then(|value| self.cx.store(&value, &expr.ty.sql, column, self.row));
             let value = value.map_err(|error| match self.indexes.get(at) {
                 Some(index) => of_functional_index(error, index, self.row),
                 None => error,
@@ -109,23 +106,23 @@ impl<'a> Converter<'a> {
                 *slot = value;
             }
         }
-        meets_checks(&rules, row, false, &mut self.execution, self.session)?;
+        meets_checks(&rules, row, false, self.cx)?;
         self.rules = rules;
         Ok(())
     }
 }
 
-impl RowConverter for Converter<'_> {
+impl RowConverter for Converter<'_, '_> {
     fn convert_again(&mut self, old: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
-        let others = self.session.warnings.another();
-        let given = std::mem::replace(&mut self.session.warnings, others);
+        let others = self.cx.exec.eval.warnings.another();
+        let given = std::mem::replace(self.cx.exec.eval.warnings, others);
         let row = self.convert(old);
-        self.session.warnings = given;
+        *self.cx.exec.eval.warnings = given;
         row
     }
 
     fn convert(&mut self, mut old: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
-        self.session.cancel.check()?;
+        self.cx.check_cancelled()?;
         self.row += 1;
         let mut row = Vec::with_capacity(self.columns.len());
         for at in 0..self.columns.len() {
@@ -175,13 +172,11 @@ fn unchanged(old: &ColumnDef, new: &ColumnDef) -> bool {
 }
 
 /// Where the values of a column that is new come from.
-pub(super) fn added(execution: &Execution, column: &ColumnDef) -> Source {
+pub(super) fn added(now: Now, column: &ColumnDef) -> Source {
     match &column.default {
         Some(DefaultValue::Constant(value)) => Source::Constant(value.clone()),
         Some(DefaultValue::Expression(_)) => Source::Computed,
-        Some(DefaultValue::CurrentTimestamp) => {
-            Source::Constant(Value::DateTime(execution.now().of(&column.ty)))
-        }
+        Some(DefaultValue::CurrentTimestamp) => Source::Constant(Value::DateTime(now.of(&column.ty))),
         None | Some(DefaultValue::Dropped) if column.nullable || column.auto_increment => {
             Source::Constant(Value::Null)
         }
@@ -190,16 +185,15 @@ pub(super) fn added(execution: &Execution, column: &ColumnDef) -> Source {
 }
 
 /// Holds rows against CHECKs.
-pub(super) struct Checks<'a> {
-    pub(super) session: &'a mut Session,
-    pub(super) execution: Execution,
+pub(super) struct Checks<'a, 's> {
+    pub(super) cx: &'a mut StatementContext<'s>,
     pub(super) rules: RowRules,
 }
 
-impl RowCheck for Checks<'_> {
+impl RowCheck for Checks<'_, '_> {
     fn check(&mut self, row: &[Value]) -> Result<(), MysqlError> {
-        self.session.cancel.check()?;
-        meets_checks(&self.rules, row, false, &mut self.execution, self.session).map(drop)
+        self.cx.check_cancelled()?;
+        meets_checks(&self.rules, row, false, self.cx).map(drop)
     }
 }
 

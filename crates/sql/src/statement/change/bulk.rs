@@ -8,8 +8,8 @@
 //! Duplicates show when entries are sorted. Where they are no error (IGNORE, REPLACE, ON DUPLICATE KEY UPDATE) the statement begins again, row by row, as
 //! the order of rows decides then what is left out or replaced.
 
-use super::of_table;
-use crate::session::Session;
+use super::{ChangeContext, of_table};
+use crate::session::{SessionView, StatementContext};
 use leafline_planner::bound::{BoundInsert, InsertRows, OnDuplicate};
 use leafline_table::{
     Excluding, IndexDef, MetadataMode, Partitioning, StatementMark, TableDef, TableError, TableLoader,
@@ -30,6 +30,16 @@ pub(super) enum Bulk {
     Watching(Watched),
     /// Trees are being built.
     Loading(Box<Loading>),
+}
+
+/// How the rows of an INSERT were written.
+pub(super) enum Finished {
+    /// Row by row.
+    Rows,
+    /// Trees were built of them.
+    Built,
+    /// Not at all: some of them are in each other's way, and the statement is to begin again.
+    Duplicates,
 }
 
 /// The rows so far.
@@ -55,7 +65,7 @@ pub(super) struct Loading {
 
 impl Bulk {
     /// For a statement that begins.
-    pub(super) fn new(insert: &BoundInsert, session: &Session, transaction: &Transaction) -> Bulk {
+    pub(super) fn new(insert: &BoundInsert, session: SessionView<'_>, transaction: &Transaction) -> Bulk {
         let most = session.settings.bulk_load_rows;
         let there = match &insert.rows {
             InsertRows::Values(rows) => rows.len() as u64,
@@ -97,8 +107,7 @@ impl Bulk {
         &mut self,
         table: &Arc<TableDef>,
         row: &[Value],
-        session: &mut Session,
-        transaction: &mut Transaction,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<(), MysqlError> {
         let Bulk::Watching(watched) = self else { return Ok(()) };
         watched.rows.push(row.to_vec());
@@ -109,8 +118,8 @@ impl Bulk {
         let (rows, begin) = (std::mem::take(&mut watched.rows), watched.begin);
         let next_number = watched.next_number;
         *self = Bulk::Off;
-        let Some(mut loading) = Loading::start(table, next_number, session)? else { return Ok(()) };
-        transaction.rollback_to(begin);
+        let Some(mut loading) = Loading::start(table, next_number, cx)? else { return Ok(()) };
+        cx.transaction.rollback_to(begin);
         for row in rows {
             loading.push(&row)?;
         }
@@ -137,43 +146,41 @@ impl Bulk {
         self,
         error: MysqlError,
         insert: &BoundInsert,
-        session: &mut Session,
+        cx: &mut StatementContext<'_>,
     ) -> MysqlError {
         let Bulk::Loading(loading) = self else { return error };
-        let is_of_row = session.cancel.check().is_ok() && error.code != errno::ER_DISK_FULL;
+        let is_of_row = cx.exec.eval.cancel.check().is_ok() && error.code != errno::ER_DISK_FULL;
         if allows_duplicates(insert) || !is_of_row {
             return error;
         }
         match loading.loader.check() {
-            Err(duplicate @ TableError::DuplicateEntry { .. }) => of_table(duplicate, session),
+            Err(duplicate @ TableError::DuplicateEntry { .. }) => of_table(duplicate, cx.session),
             _ => error,
         }
     }
 
-    /// All rows were given. False if some of them are in each other's way and the statement is to begin again.
+    /// Ends the statement's rows: what was collected is built.
     pub(super) fn finish(
         self,
         insert: &BoundInsert,
-        session: &mut Session,
-        transaction: &mut Transaction,
-    ) -> Result<bool, MysqlError> {
+        cx: &mut ChangeContext<'_, '_>,
+    ) -> Result<Finished, MysqlError> {
         let loading = match self {
-            Bulk::Off | Bulk::Watching(_) => return Ok(true),
+            Bulk::Off | Bulk::Watching(_) => return Ok(Finished::Rows),
             Bulk::Loading(loading) => loading,
         };
         let Loading { loader, next_number, _excluding } = *loading;
         match loader.finish() {
             Ok(_) => {
-                insert.table.stored().for_each(|table| session.instance.statistics().forget(table));
-                session.refresh_own_table(&insert.table);
-                Ok(true)
+                insert.table.stored().for_each(|table| cx.session.instance.statistics().forget(table));
+                Ok(Finished::Built)
             }
             Err(TableError::DuplicateEntry { .. }) if allows_duplicates(insert) => {
                 // Nobody else has asked for numbers.
-                transaction.take_back_auto_increment(insert.table.id, next_number);
-                Ok(false)
+                cx.transaction.take_back_auto_increment(insert.table.id, next_number);
+                Ok(Finished::Duplicates)
             }
-            Err(error) => Err(of_table(error, session)),
+            Err(error) => Err(of_table(error, cx.session)),
         }
     }
 }
@@ -183,21 +190,21 @@ impl Loading {
     fn start(
         table: &Arc<TableDef>,
         next_number: u64,
-        session: &mut Session,
+        cx: &mut StatementContext<'_>,
     ) -> Result<Option<Loading>, MysqlError> {
         let mut excluding = None;
         if !table.is_private {
-            let key = session.locks.table_key(&table.database, &table.name);
-            excluding = session.locks.try_exclude(key, MetadataMode::NoWrite)?;
+            let key = cx.session.locks.table_key(&table.database, &table.name);
+            excluding = cx.session.locks.try_exclude(key, MetadataMode::NoWrite)?;
             if excluding.is_none() {
                 return Ok(None);
             }
         }
-        let engine = session.instance.engine();
+        let engine = cx.session.instance.engine();
         if !engine.ddl().is_empty(table)? {
             return Ok(None);
         }
-        let loader = engine.ddl().bulk_load_locked(table, &session.build_control())?;
+        let loader = engine.ddl().bulk_load_locked(table, &cx.session.build_control())?;
         Ok(Some(Loading { loader, next_number, _excluding: excluding }))
     }
 
@@ -221,7 +228,7 @@ fn value_bytes(value: &Value) -> usize {
 }
 
 /// Tells how far an INSERT is: of so many rows, or bytes; 0 if nobody knows.
-pub(super) fn begin_progress(session: &Session, total: u64) {
+pub(super) fn begin_progress(session: SessionView<'_>, total: u64) {
     session.entry.progress.begin(Stage::Loading, (1, 2), total);
 }
 

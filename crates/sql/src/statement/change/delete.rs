@@ -1,13 +1,11 @@
 //! DELETE.
 
-use super::Met;
-use super::foreign::{Changes, ignoring};
+use super::foreign::ignoring;
 use super::found_rows::RowChange;
+use super::{ChangeContext, Met};
 use crate::result::Done;
-use crate::session::Session;
-use crate::statement::execution::{Execution, StoreRules};
+use crate::session::{StatementContext, StoreRules};
 use leafline_planner::bound::BoundDelete;
-use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value};
 
 /// A DELETE at work.
@@ -36,14 +34,12 @@ impl RowChange for Delete<'_> {
         &mut self,
         locators: &[Option<&[u8]>],
         values: Vec<Value>,
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<(), MysqlError> {
         let delete = self.delete;
         for (number, (target, locator)) in delete.targets.iter().zip(locators).enumerate() {
             let Some(locator) = locator else { continue };
-            if !self.met.is_new(number, locator, execution, session)? {
+            if !self.met.is_new(number, locator, cx)? {
                 continue;
             }
             let end = target.first + target.table.columns.len();
@@ -51,29 +47,24 @@ impl RowChange for Delete<'_> {
             let current;
             let row = match delete.foreign.can_reach(&target.table) {
                 true => {
-                    current = transaction.current_row(&target.table, locator)?;
+                    current = cx.transaction.current_row(&target.table, locator)?;
                     current.as_deref().unwrap_or(row)
                 }
                 false => row,
             };
-            let mark = transaction.savepoint();
-            if !transaction.delete_locked(&target.table, locator, row)? {
+            let mark = cx.transaction.savepoint();
+            if !cx.transaction.delete_locked(&target.table, locator, row)? {
                 continue;
             }
-            let mut changes = Changes {
-                execution: &mut *execution,
-                session: &mut *session,
-                transaction: &mut *transaction,
-            };
-            let result = super::foreign::deleted(&delete.foreign, &target.table, row, &mut changes);
-            self.deleted += u64::from(ignoring(result, delete.ignore, mark, session, transaction)?);
+            let result = super::foreign::deleted(&delete.foreign, &target.table, row, cx);
+            self.deleted += u64::from(ignoring(result, delete.ignore, mark, cx)?);
         }
         Ok(())
     }
 
-    fn take_done(&mut self, session: &mut Session) -> Done {
+    fn take_done(&mut self, cx: &mut StatementContext<'_>) -> Done {
         let deleted = std::mem::take(&mut self.deleted);
-        session.counters.access.handler_delete += deleted;
+        cx.exec.counters.handler_delete += deleted;
         Done { affected: deleted, matched: deleted, ..Done::default() }
     }
 }

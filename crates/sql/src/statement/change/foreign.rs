@@ -4,8 +4,7 @@
 //! Rows that follow are not counted. An update never comes back to a table that is being updated on the way to it (1451), and 15
 //! steps are the most there are (3008); so it ends.
 
-use super::{Execution, generate, meets_checks, of_table};
-use crate::session::Session;
+use super::{ChangeContext, generate, meets_checks, of_table};
 use leafline_planner::bound::{ChildReference, ForeignKeys, ParentReference};
 use leafline_table::{
     IndexDef, KeySearch, LockStrength, ReferentialAction, StatementMark, TableDef, TableError, TableId,
@@ -18,13 +17,6 @@ use std::sync::Arc;
 
 /// Most steps from a row to those that follow it, as InnoDB.
 const MAX_DEPTH: usize = 15;
-
-/// What the changes of a statement are followed with.
-pub(super) struct Changes<'s> {
-    pub(super) execution: &'s mut Execution,
-    pub(super) session: &'s mut Session,
-    pub(super) transaction: &'s mut Transaction,
-}
 
 /// The tables on the way to the rows that follow, each with whether its row was deleted.
 type Way = Vec<(TableId, bool)>;
@@ -54,9 +46,9 @@ pub(super) fn deleted(
     keys: &ForeignKeys,
     table: &TableDef,
     row: &[Value],
-    changes: &mut Changes<'_>,
+    cx: &mut ChangeContext<'_, '_>,
 ) -> Result<(), MysqlError> {
-    follow_delete(keys, table, row, changes, &mut Way::new())
+    follow_delete(keys, table, row, cx, &mut Way::new())
 }
 
 /// A row was changed; `moved` if its clustered key was.
@@ -68,9 +60,9 @@ pub(super) fn updated(
     table: &TableDef,
     (old, new): (&[Value], &[Value]),
     moved: bool,
-    changes: &mut Changes<'_>,
+    cx: &mut ChangeContext<'_, '_>,
 ) -> Result<(), MysqlError> {
-    follow_update(keys, table, (old, new), moved, changes, &mut Way::new())
+    follow_update(keys, table, (old, new), moved, cx, &mut Way::new())
 }
 
 /// The error of a foreign key that keeps a row of the table from being changed, where it ran into the unique key that `error` tells of. InnoDB goes from index to index, and
@@ -83,10 +75,9 @@ pub(super) fn ran_into(
     error: TableError,
     table: &TableDef,
     (old, new): (&[Value], &[Value]),
-    session: &Session,
-    transaction: &mut Transaction,
+    cx: &mut ChangeContext<'_, '_>,
 ) -> Result<MysqlError, MysqlError> {
-    let TableError::DuplicateEntry { index, .. } = &error else { return Ok(of_table(error, session)) };
+    let TableError::DuplicateEntry { index, .. } = &error else { return Ok(of_table(error, cx.session)) };
     let last = table.indexes.iter().position(|known| known.name == *index);
     let children = keys.tables.get(&table.id).map(|references| &references.children[..]);
     for child in children.unwrap_or_default().iter().filter(|child| child.on_update.refuses()) {
@@ -95,28 +86,28 @@ pub(super) fn ran_into(
         if !differs || table.indexes.iter().position(has_key) > last {
             continue;
         }
-        if let Some(key) = lock_key(table, &child.columns, old, transaction)?
-            && transaction.has_row(&mut KeySearch::new(&child.child, &child.index, &key)?)?
+        if let Some(key) = lock_key(table, &child.columns, old, cx.transaction)?
+            && cx.transaction.has_row(&mut KeySearch::new(&child.child, &child.index, &key)?)?
         {
-            transaction.note_told();
+            cx.transaction.note_told();
             return Ok(child.violated());
         }
     }
-    Ok(of_table(error, session))
+    Ok(of_table(error, cx.session))
 }
 
 fn follow_delete(
     keys: &ForeignKeys,
     table: &TableDef,
     row: &[Value],
-    changes: &mut Changes<'_>,
+    cx: &mut ChangeContext<'_, '_>,
     way: &mut Way,
 ) -> Result<(), MysqlError> {
     let Some(references) = keys.tables.get(&table.id) else { return Ok(()) };
     way.push((table.id, true));
     for child in &references.children {
-        if let Some(key) = lock_key(table, &child.columns, row, changes.transaction)? {
-            follow(keys, (table, row), child, (&key, None), changes, way)?;
+        if let Some(key) = lock_key(table, &child.columns, row, cx.transaction)? {
+            follow(keys, (table, row), child, (&key, None), cx, way)?;
         }
     }
     way.pop();
@@ -128,24 +119,24 @@ fn follow_update(
     table: &TableDef,
     (old, new): (&[Value], &[Value]),
     moved: bool,
-    changes: &mut Changes<'_>,
+    cx: &mut ChangeContext<'_, '_>,
     way: &mut Way,
 ) -> Result<(), MysqlError> {
     let Some(references) = keys.tables.get(&table.id) else { return Ok(()) };
     let differ = |columns: &[usize]| columns.iter().any(|at| old.get(*at) != new.get(*at));
     way.push((table.id, false));
     for child in references.children.iter().filter(|child| moved || differ(&child.columns)) {
-        let key = lock_key(table, &child.columns, old, changes.transaction)?;
-        lock_key(table, &child.columns, new, changes.transaction)?;
+        let key = lock_key(table, &child.columns, old, cx.transaction)?;
+        lock_key(table, &child.columns, new, cx.transaction)?;
         if let Some(key) = key.filter(|_| differ(&child.columns)) {
             let to: Vec<Value> =
                 child.columns.iter().filter_map(|column| new.get(*column).cloned()).collect();
-            follow(keys, (table, old), child, (&key, Some(&to)), changes, way)?;
+            follow(keys, (table, old), child, (&key, Some(&to)), cx, way)?;
         }
     }
     way.pop();
     for parent in references.parents.iter().filter(|parent| moved || differ(&parent.columns)) {
-        check_parent(parent, new, changes.transaction)?;
+        check_parent(parent, new, cx.transaction)?;
     }
     Ok(())
 }
@@ -156,7 +147,7 @@ fn follow(
     (table, row): (&TableDef, &[Value]),
     child: &ChildReference,
     (from, to): (&[Value], Option<&[Value]>),
-    changes: &mut Changes<'_>,
+    cx: &mut ChangeContext<'_, '_>,
     way: &mut Way,
 ) -> Result<(), MysqlError> {
     let action = if to.is_some() { child.on_update } else { child.on_delete };
@@ -167,21 +158,21 @@ fn follow(
         return Err(refused());
     }
     if action.refuses() {
-        if changes.transaction.has_row(&mut search)? {
-            changes.transaction.note_told();
+        if cx.transaction.has_row(&mut search)? {
+            cx.transaction.note_told();
             return Err(refused());
         }
         return Ok(());
     }
     let deletes = to.is_none() && action == ReferentialAction::Cascade;
     loop {
-        let locators = changes.transaction.find_rows(&mut search)?;
+        let locators = cx.transaction.find_rows(&mut search)?;
         if locators.is_empty() {
             return Ok(());
         }
         for locator in locators {
-            changes.session.cancel.check()?;
-            let present = changes.transaction.current_row(&child.child, &locator)?;
+            cx.exec.eval.cancel.check()?;
+            let present = cx.transaction.current_row(&child.child, &locator)?;
             let Some(row) = present else { continue };
             if !search.has_key(&row)? {
                 continue;
@@ -194,19 +185,19 @@ fn follow(
                 return Err(MysqlError::fk_depth_exceeded(MAX_DEPTH));
             }
             if deletes {
-                changes.transaction.delete_locked(&child.child, &locator, &row)?;
-                follow_delete(keys, &child.child, &row, changes, way)?;
+                cx.transaction.delete_locked(&child.child, &locator, &row)?;
+                follow_delete(keys, &child.child, &row, cx, way)?;
             } else {
                 let to = to.filter(|_| action == ReferentialAction::Cascade);
-                let new = changed_row(keys, child, &row, to, changes)?;
-                let moved = match changes.transaction.update_locked(&child.child, &locator, &row, &new) {
+                let new = changed_row(keys, child, &row, to, cx)?;
+                let moved = match cx.transaction.update_locked(&child.child, &locator, &row, &new) {
                     Err(TableError::DuplicateEntry { table: of, index, .. }) => {
                         let record = record(table, &child.columns, from);
                         return Err(MysqlError::fk_duplicate_key(&table.name, record, of, index));
                     }
                     result => result? != locator,
                 };
-                follow_update(keys, &child.child, (&row, &new), moved, changes, way)?;
+                follow_update(keys, &child.child, (&row, &new), moved, cx, way)?;
             }
         }
     }
@@ -218,9 +209,8 @@ fn changed_row(
     child: &ChildReference,
     row: &[Value],
     to: Option<&[Value]>,
-    changes: &mut Changes<'_>,
+    cx: &mut ChangeContext<'_, '_>,
 ) -> Result<Vec<Value>, MysqlError> {
-    let Changes { execution, session, .. } = changes;
     let mut new = row.to_vec();
     for (number, at) in child.child_columns.iter().enumerate() {
         let (slot, column) = (&mut new[*at], &child.child.columns[*at]);
@@ -239,13 +229,13 @@ fn changed_row(
             return Err(child.violated());
         }
         *slot = match value {
-            Value::String(_) | Value::Bytes(_) => execution.store(session, value, &column.ty, column, 1)?,
+            Value::String(_) | Value::Bytes(_) => cx.store(value, &column.ty, column, 1)?,
             value => value.clone(),
         };
     }
     if let Some(references) = keys.tables.get(&child.child.id) {
-        generate(&child.child, &references.rules, &mut new, 1, execution, session)?;
-        meets_checks(&references.rules, &new, false, execution, session)?;
+        generate(&child.child, &references.rules, &mut new, 1, cx)?;
+        meets_checks(&references.rules, &new, false, cx)?;
     }
     Ok(new)
 }
@@ -263,14 +253,13 @@ pub(super) fn ignoring(
     result: Result<(), MysqlError>,
     ignore: bool,
     mark: StatementMark,
-    session: &mut Session,
-    transaction: &mut Transaction,
+    cx: &mut ChangeContext<'_, '_>,
 ) -> Result<bool, MysqlError> {
     match result {
         Ok(()) => Ok(true),
         Err(error) if ignore && VIOLATIONS.contains(&error.code) => {
-            transaction.rollback_to(mark);
-            session.warnings.warn(error);
+            cx.transaction.rollback_to(mark);
+            cx.warn(error);
             Ok(false)
         }
         Err(error) => Err(error),

@@ -2,10 +2,13 @@
 //!
 //! The plan delivers the columns of the tables, what else is needed and, last, a locator for each table that rows are changed of.
 
-use super::by_key::{ByKey, Found};
+use super::ChangeContext;
+use super::by_key::Found;
+use crate::plans::ByKey;
 use crate::result::Done;
+use crate::session::Execution;
 use crate::session::Session;
-use crate::statement::execution::{Execution, StoreRules};
+use crate::session::{StatementContext, StoreRules};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use leafline_planner::plan::{Plan, PlanParts};
@@ -27,13 +30,11 @@ pub(in crate::statement) trait RowChange {
         &mut self,
         locators: &[Option<&[u8]>],
         values: Vec<Value>,
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<(), MysqlError>;
 
     /// What it has done since this was last asked.
-    fn take_done(&mut self, session: &mut Session) -> Done;
+    fn take_done(&mut self, cx: &mut StatementContext<'_>) -> Done;
 }
 
 /// Changes the rows that the plan finds. Where there is only one, it may be found by its key.
@@ -47,29 +48,37 @@ pub(in crate::statement) fn change_rows(
 ) -> Result<Done, MysqlError> {
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
     let mut execution = execution.storing(change.rules()).locking(transaction);
-    let found =
-        by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(&mut execution, session, transaction))?;
-    match found {
-        Found::Nothing => {}
-        Found::Row(key, values) => {
-            change.row(&[Some(&key)], values, &mut execution, session, transaction)?;
+    execution.with(session, |statement| {
+        let cx = &mut ChangeContext { statement, transaction };
+        let found = by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(cx))?;
+        match found {
+            Found::Nothing => {}
+            Found::Row(key, values) => change.row(&[Some(&key)], values, cx)?,
+            Found::Unknown => change_found(&mut change, plan, cx)?,
         }
-        Found::Unknown => {
-            let targets = change.targets();
-            let mut root = leafline_executor::build(&plan.root, false);
-            while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
-                let found = FoundRows::new(batch, targets)?;
-                let mut locators = Vec::with_capacity(targets);
-                for at in 0..found.batch.rows {
-                    session.cancel.check()?;
-                    found.locators(at, targets, &mut locators)?;
-                    let values = found.values(at, &plan.root.types);
-                    change.row(&locators, values, &mut execution, session, transaction)?;
-                }
-            }
+        Ok(change.take_done(cx))
+    })
+}
+
+/// Changes the rows that the operators of a plan find.
+fn change_found(
+    change: &mut impl RowChange,
+    plan: &Plan,
+    cx: &mut ChangeContext<'_, '_>,
+) -> Result<(), MysqlError> {
+    let targets = change.targets();
+    let mut root = leafline_executor::build(&plan.root, false);
+    while let Some(batch) = root.next(&mut cx.exec)? {
+        let found = FoundRows::new(batch, targets)?;
+        let mut locators = Vec::with_capacity(targets);
+        for at in 0..found.batch.rows {
+            cx.check_cancelled()?;
+            found.locators(at, targets, &mut locators)?;
+            let values = found.values(at, &plan.root.types);
+            change.row(&locators, values, cx)?;
         }
     }
-    Ok(change.take_done(session))
+    Ok(())
 }
 
 /// The rows that a plan has found, and where they are.

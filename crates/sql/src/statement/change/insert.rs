@@ -1,17 +1,18 @@
 //! INSERT and REPLACE.
 
-use super::bulk::{Bulk, begin_progress};
-use super::foreign::{Changes, ignoring};
+use super::bulk::{Bulk, Finished, begin_progress};
+use super::foreign::ignoring;
 use super::load::{load, load_values};
 use super::{
-    computed, default_of, generate, has_no_partition, meets_checks, number_or_zero, of_table, stays_in_view,
-    touch,
+    ChangeContext, computed, default_of, generate, has_no_partition, meets_checks, number_or_zero, of_table,
+    stays_in_view, touch,
 };
-use crate::accounts::check_row;
 use crate::result::Done;
+use crate::row_source::RowSource;
+use crate::session::Execution;
 use crate::session::Session;
-use crate::statement::execution::{Execution, StoreRules};
-use crate::statement::load_values::RowSource;
+use crate::session::{StatementContext, StoreRules, bytes_for};
+use crate::statement::account::check_row;
 use crate::system_table::SYSTEM_DATABASE;
 use crate::text_file::{self, ClientInput};
 use leafline_expr::build::type_of;
@@ -40,7 +41,8 @@ impl<'f> Given<'_, 'f> {
     }
 }
 
-/// Runs an INSERT, REPLACE or LOAD DATA. `plan` is the plan of its SELECT, `input` what the client gives, if it does.
+/// Runs an INSERT, REPLACE or LOAD DATA. `plan` is the plan of its SELECT, `input` the rows or the file that the client gives, if it
+/// does.
 pub(in crate::statement) fn insert(
     session: &mut Session,
     transaction: &mut Transaction,
@@ -49,40 +51,51 @@ pub(in crate::statement) fn insert(
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
+    let bulk = Bulk::new(insert, session.as_view(), transaction);
+    let before = match bulk.may_begin_again(insert) {
+        true => Some((session.warnings.clone(), transaction.savepoint())),
+        false => None,
+    };
+    if let (Some(_), Some(Given::File(input))) = (&before, &mut input) {
+        input.keep(session.instance.engine().temporary_run()?);
+    }
     let mut execution = execution_of(session, transaction, insert, parts, parameters);
-    let bulk = Bulk::new(insert, session, transaction);
-    let begins_again = bulk.may_begin_again(insert);
-    let mut run = Run::new(insert, bulk, &execution, session)?;
-    if !begins_again {
-        if let Err(error) = run.give_rows((plan, input), &mut execution, session, transaction) {
-            return Err(run.bulk.first_error(error, insert, session));
+    let finished = execution.with(session, |statement| {
+        let cx = &mut ChangeContext { statement, transaction };
+        attempt(insert, bulk, (plan, input.as_mut().map(Given::again)), cx)
+    })?;
+    match (finished, before) {
+        (Attempt::Inserted(done), _) => return Ok(done),
+        (Attempt::Built(done), _) => {
+            session.refresh_own_table(&insert.table);
+            return Ok(done);
         }
-        run.bulk.finish(insert, session, transaction)?;
-        return Ok(run.counts.done(insert, session));
-    }
-    let engine = session.instance.engine().clone();
-    if let Some(Given::File(input)) = &mut input {
-        input.keep(engine.temporary_run()?);
-    }
-    let (warnings, mark) = (session.warnings.clone(), transaction.savepoint());
-    run.give_rows((plan, input.as_mut().map(Given::again)), &mut execution, session, transaction)?;
-    if run.bulk.finish(insert, session, transaction)? {
-        return Ok(run.counts.done(insert, session));
+        (Attempt::Duplicates, None) => {
+            return Err(MysqlError::internal("a bulk load that cannot begin again met duplicates"));
+        }
+        (Attempt::Duplicates, Some((warnings, mark))) => {
+            session.warnings = warnings;
+            transaction.rollback_to(mark);
+        }
     }
     // Once more, row by row.
-    session.warnings.clone_from(&warnings);
-    transaction.rollback_to(mark);
     if let Some(Given::File(input)) = &mut input {
         input.rewind()?;
     }
     let mut execution = execution_of(session, transaction, insert, parts, parameters);
-    let mut run = Run::new(insert, Bulk::Off, &execution, session)?;
-    run.give_rows((plan, input), &mut execution, session, transaction)?;
-    Ok(run.counts.done(insert, session))
+    let finished = execution.with(session, |statement| {
+        attempt(insert, Bulk::Off, (plan, input), &mut ChangeContext { statement, transaction })
+    })?;
+    match finished {
+        Attempt::Inserted(done) => Ok(done),
+        Attempt::Built(_) | Attempt::Duplicates => {
+            Err(MysqlError::internal("an INSERT row by row has built trees"))
+        }
+    }
 }
 
 fn execution_of(
-    session: &mut Session,
+    session: &Session,
     transaction: &mut Transaction,
     insert: &BoundInsert,
     parts: &Arc<PlanParts>,
@@ -90,6 +103,34 @@ fn execution_of(
 ) -> Execution {
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
     execution.storing(rules(insert)).locking(transaction)
+}
+
+/// The end of an attempt to run an INSERT.
+enum Attempt {
+    /// Row by row, all rows are in the write set.
+    Inserted(Done),
+    /// The trees of the table were built from the rows.
+    Built(Done),
+    /// Trees cannot be built: some of the rows have the same key, and the statement says what becomes of them. Nothing was done.
+    Duplicates,
+}
+
+fn attempt(
+    insert: &BoundInsert,
+    bulk: Bulk,
+    rows: (Option<&Arc<Plan>>, Option<Given<'_, '_>>),
+    cx: &mut ChangeContext<'_, '_>,
+) -> Result<Attempt, MysqlError> {
+    let mut inserter = RowInserter::new(insert, bulk, cx)?;
+    if let Err(error) = inserter.give_rows(rows, cx) {
+        return Err(inserter.bulk.first_error(error, insert, cx));
+    }
+    let RowInserter { bulk, counts, .. } = inserter;
+    Ok(match bulk.finish(insert, cx)? {
+        Finished::Rows => Attempt::Inserted(counts.done(insert, cx)),
+        Finished::Built => Attempt::Built(counts.done(insert, cx)),
+        Finished::Duplicates => Attempt::Duplicates,
+    })
 }
 
 /// What becomes of values that columns cannot have.
@@ -102,7 +143,7 @@ fn is_one_row(insert: &BoundInsert) -> bool {
 }
 
 /// An INSERT at work.
-pub(in crate::statement) struct Run<'a> {
+pub(in crate::statement) struct RowInserter<'a> {
     pub(super) insert: &'a BoundInsert,
     pub(super) table: &'a Arc<TableDef>,
     /// Columns that the statement does not name, by position, with their values where they have no default.
@@ -115,6 +156,8 @@ pub(in crate::statement) struct Run<'a> {
     others: Vec<Value>,
     pub(super) counts: Counts,
     bulk: Bulk,
+    /// The table is one of the grant tables, whose rows have to be readable as such.
+    is_of_accounts: bool,
     /// An AUTO_INCREMENT number of a row that was left out, for the next one.
     unused: Option<u64>,
 }
@@ -137,13 +180,12 @@ pub(super) struct Counts {
     last_number: u64,
 }
 
-impl<'a> Run<'a> {
+impl<'a> RowInserter<'a> {
     fn new(
         insert: &'a BoundInsert,
         bulk: Bulk,
-        execution: &Execution,
-        session: &mut Session,
-    ) -> Result<Run<'a>, MysqlError> {
+        cx: &mut StatementContext<'_>,
+    ) -> Result<RowInserter<'a>, MysqlError> {
         let table = &insert.table;
         let mut omitted = Vec::new();
         for (at, column) in table.columns.iter().enumerate() {
@@ -154,14 +196,14 @@ impl<'a> Run<'a> {
                 let missing = has_none.then(|| match &insert.view {
                     Some((database, view)) => {
                         let error = MysqlError::no_default_for_view_field(database, view);
-                        execution.value_instead(session, column, error)
+                        cx.default_or(column, error)
                     }
-                    None => execution.missing_value(session, column),
+                    None => cx.missing_value(column),
                 });
                 omitted.push((at, missing.transpose()?));
             }
         }
-        Ok(Run {
+        Ok(RowInserter {
             insert,
             table,
             omitted,
@@ -170,6 +212,7 @@ impl<'a> Run<'a> {
             others: Vec::new(),
             counts: Counts::default(),
             bulk,
+            is_of_accounts: table.database == SYSTEM_DATABASE,
             unused: None,
         })
     }
@@ -177,59 +220,51 @@ impl<'a> Run<'a> {
     /// For a statement whose rows are written one by one, however many there are. `None` if it warns of columns that it does not name.
     pub(super) fn one_by_one(
         insert: &'a BoundInsert,
-        execution: &Execution,
-        session: &mut Session,
-    ) -> Result<Option<Run<'a>>, MysqlError> {
-        let run = Run::new(insert, Bulk::Off, execution, session)?;
+        cx: &mut StatementContext<'_>,
+    ) -> Result<Option<RowInserter<'a>>, MysqlError> {
+        let run = RowInserter::new(insert, Bulk::Off, cx)?;
         Ok(Some(run).filter(|run| run.omitted.iter().all(|(_, missing)| missing.is_none())))
     }
 
     /// Runs a statement of VALUES once more.
-    pub(super) fn again(
-        &mut self,
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
-    ) -> Result<Done, MysqlError> {
+    pub(super) fn again(&mut self, cx: &mut ChangeContext<'_, '_>) -> Result<Done, MysqlError> {
         (self.counts, self.unused) = (Counts::default(), None);
-        self.give_rows((None, None), execution, session, transaction)?;
-        Ok(std::mem::take(&mut self.counts).done(self.insert, session))
+        self.give_rows((None, None), cx)?;
+        Ok(std::mem::take(&mut self.counts).done(self.insert, cx))
     }
 
     /// Gives it all rows of the statement.
     fn give_rows(
         &mut self,
         (plan, input): (Option<&Arc<Plan>>, Option<Given<'_, '_>>),
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<(), MysqlError> {
         match (&self.insert.rows, plan, input) {
             (InsertRows::Values(rows), ..) => {
-                begin_progress(session, rows.len() as u64);
+                begin_progress(cx.session, rows.len() as u64);
                 for row in rows {
-                    self.begin_row(execution, session)?;
+                    self.begin_row(cx)?;
                     for (value, &column) in row.iter().zip(&self.insert.columns) {
-                        self.give(column, value, execution, session)?;
+                        self.give(column, value, cx)?;
                     }
-                    self.finish_row(execution, session, transaction)?;
+                    self.finish_row(cx)?;
                 }
                 Ok(())
             }
-            (InsertRows::Select(_), Some(plan), _) => self.give_query(plan, execution, session, transaction),
+            (InsertRows::Select(_), Some(plan), _) => self.give_query(plan, cx),
             (InsertRows::File(lines), _, Some(Given::Rows(rows))) => {
-                begin_progress(session, 0);
-                load_values(self, (lines, rows), execution, session, transaction)
+                begin_progress(cx.session, 0);
+                load_values(self, (lines, rows), cx)
             }
             (InsertRows::File(lines), _, Some(Given::File(input))) => {
-                begin_progress(session, 0);
-                load(self, (lines, input), execution, session, transaction)
+                begin_progress(cx.session, 0);
+                load(self, (lines, input), cx)
             }
             (InsertRows::File(lines), _, None) => {
-                let allowed = session.instance.facts().secure_file_priv.clone();
+                let allowed = cx.session.instance.facts().secure_file_priv.clone();
                 let mut file = text_file::open(&lines.path, allowed.as_deref())?;
-                begin_progress(session, file.metadata().map_or(0, |file| file.len()));
-                load(self, (lines, &mut file), execution, session, transaction)
+                begin_progress(cx.session, file.metadata().map_or(0, |file| file.len()));
+                load(self, (lines, &mut file), cx)
             }
             (InsertRows::Select(_), None, _) => {
                 Err(MysqlError::unknown_error("INSERT .. SELECT without a plan"))
@@ -237,30 +272,24 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn give_query(
-        &mut self,
-        plan: &Arc<Plan>,
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
-    ) -> Result<(), MysqlError> {
-        begin_progress(session, plan.root.estimate.rows as u64);
+    fn give_query(&mut self, plan: &Arc<Plan>, cx: &mut ChangeContext<'_, '_>) -> Result<(), MysqlError> {
+        begin_progress(cx.session, plan.root.estimate.rows as u64);
         let mut root = leafline_executor::build(&plan.root, false);
-        while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
+        while let Some(batch) = root.next(&mut cx.exec)? {
             for at in 0..batch.rows {
-                self.begin_row(execution, session)?;
+                self.begin_row(cx)?;
                 let mut values = batch.columns.iter().zip(plan.root.types.iter());
                 for ((array, ty), &column) in values.by_ref().zip(&self.insert.columns) {
                     let value = value_at(array, at, &ty.sql);
                     let definition = self.column(column)?;
                     let number = self.counts.records + 1;
-                    let value = Execution::bytes_for(&value, ty.collation, definition);
-                    let value = execution.store(session, &value, &ty.sql, definition, number)?;
+                    let value = bytes_for(&value, ty.collation, definition);
+                    let value = cx.store(&value, &ty.sql, definition, number)?;
                     self.set(column, value);
                 }
                 let others = batch.columns.iter().zip(plan.root.types.iter()).skip(self.insert.columns.len());
                 self.others = others.map(|(array, ty)| value_at(array, at, &ty.sql)).collect();
-                self.finish_row(execution, session, transaction)?;
+                self.finish_row(cx)?;
             }
         }
         Ok(())
@@ -278,11 +307,7 @@ impl<'a> Run<'a> {
     }
 
     /// An empty row; one of defaults if values refer to columns that have none yet.
-    pub(super) fn begin_row(
-        &mut self,
-        execution: &mut Execution,
-        session: &mut Session,
-    ) -> Result<(), MysqlError> {
+    pub(super) fn begin_row(&mut self, cx: &mut StatementContext<'_>) -> Result<(), MysqlError> {
         self.row.fill(Value::Null);
         self.late.clear();
         if self.insert.reads_row {
@@ -292,7 +317,7 @@ impl<'a> Run<'a> {
                     (Some(DefaultValue::Expression(_) | DefaultValue::Dropped) | None, false) => {
                         implicit_default(column)?
                     }
-                    _ => default_of(at, column, &self.insert.rules, &[], execution, session)?,
+                    _ => default_of(at, column, &self.insert.rules, &[], cx)?,
                 };
                 self.set(at, value);
             }
@@ -305,31 +330,30 @@ impl<'a> Run<'a> {
         &mut self,
         at: usize,
         value: &GivenValue,
-        execution: &mut Execution,
-        session: &mut Session,
+        cx: &mut StatementContext<'_>,
     ) -> Result<(), MysqlError> {
         let (column, number) = (self.column(at)?, self.counts.records + 1);
         let new = match value {
             GivenValue::New(new) => &**new,
             GivenValue::Literal(literal) => {
-                self.set(at, execution.store(session, literal, &type_of(literal), column, number)?);
+                self.set(at, cx.store(literal, &type_of(literal), column, number)?);
                 return Ok(());
             }
         };
         let value = match new {
-            NewValue::Expr(expr) => computed(expr, &self.row, column, number, execution, session)?,
+            NewValue::Expr(expr) => computed(expr, &self.row, column, number, cx)?,
             NewValue::Default if matches!(column.default, Some(DefaultValue::Expression(_))) => {
                 self.late.push(at);
                 return Ok(());
             }
-            NewValue::Default => default_of(at, column, &self.insert.rules, &[], execution, session)?,
+            NewValue::Default => default_of(at, column, &self.insert.rules, &[], cx)?,
         };
         self.set(at, value);
         Ok(())
     }
 
     /// Gives the columns that were not named their defaults, and computes those that depend on others.
-    fn complete_row(&mut self, execution: &mut Execution, session: &mut Session) -> Result<(), MysqlError> {
+    fn complete_row(&mut self, cx: &mut StatementContext<'_>) -> Result<(), MysqlError> {
         for (at, missing) in &self.omitted {
             let value = match (missing, self.table.columns.get(*at)) {
                 (Some(value), _) => value.clone(),
@@ -337,7 +361,7 @@ impl<'a> Run<'a> {
                     self.late.push(*at);
                     continue;
                 }
-                (None, Some(column)) => default_of(*at, column, &self.insert.rules, &[], execution, session)?,
+                (None, Some(column)) => default_of(*at, column, &self.insert.rules, &[], cx)?,
                 (None, None) => continue,
             };
             if let Some(slot) = self.row.get_mut(*at) {
@@ -347,44 +371,40 @@ impl<'a> Run<'a> {
         self.late.sort_unstable();
         for at in std::mem::take(&mut self.late) {
             let column = self.column(at)?;
-            let value = default_of(at, column, &self.insert.rules, &self.row, execution, session)?;
+            let value = default_of(at, column, &self.insert.rules, &self.row, cx)?;
             self.set(at, value);
         }
-        generate(self.table, &self.insert.rules, &mut self.row, self.counts.records + 1, execution, session)
+        generate(self.table, &self.insert.rules, &mut self.row, self.counts.records + 1, cx)
     }
 
     /// Gives the columns that were not named their defaults, and stores the row.
-    pub(super) fn finish_row(
-        &mut self,
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
-    ) -> Result<(), MysqlError> {
-        self.complete_row(execution, session)?;
-        if self.table.database == SYSTEM_DATABASE {
+    pub(super) fn finish_row(&mut self, cx: &mut ChangeContext<'_, '_>) -> Result<(), MysqlError> {
+        self.complete_row(cx)?;
+        if self.is_of_accounts {
             check_row(&self.table.name, &self.row)?;
         }
         self.counts.records += 1;
         let BoundInsert { view_checks, ignore, .. } = self.insert;
-        if !stays_in_view(view_checks, &self.row, *ignore, execution, session)?
-            || !meets_checks(&self.insert.rules, &self.row, *ignore, execution, session)?
+        if !stays_in_view(view_checks, &self.row, *ignore, cx)?
+            || !meets_checks(&self.insert.rules, &self.row, *ignore, cx)?
         {
             self.counts.left_out += 1;
             return Ok(());
         }
         if !matches!(self.insert.rows, InsertRows::File(_)) {
-            session.entry.progress.add(1);
+            cx.session.entry.progress.add(1);
         }
-        let generated = transaction.fill_auto_increment(self.table, &mut self.row, &mut self.unused);
+        let generated = cx.transaction.fill_auto_increment(self.table, &mut self.row, &mut self.unused);
         // Until it is stored.
         self.unused = self.unused.or(generated);
         if self.bulk.takes_rows() {
-            let mark = transaction.savepoint();
-            let result = super::foreign::inserted(&self.insert.foreign, self.table, &self.row, transaction);
-            if ignoring(result, self.insert.ignore, mark, session, transaction)? {
+            let mark = cx.transaction.savepoint();
+            let result =
+                super::foreign::inserted(&self.insert.foreign, self.table, &self.row, cx.transaction);
+            if ignoring(result, self.insert.ignore, mark, cx)? {
                 match self.bulk.take(&self.row) {
                     Err(error) if self.insert.ignore && has_no_partition(&error) => {
-                        session.warnings.warn(error.into());
+                        cx.warn(error.into());
                         return Ok(());
                     }
                     taken => taken?,
@@ -397,47 +417,44 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         loop {
-            session.cancel.check()?;
-            let mark = transaction.savepoint();
-            let (index, locator, error) = match transaction.insert(self.table, &self.row) {
+            cx.exec.eval.cancel.check()?;
+            let mark = cx.transaction.savepoint();
+            let (index, locator, error) = match cx.transaction.insert(self.table, &self.row) {
                 Ok(_) => {
                     let result =
-                        super::foreign::inserted(&self.insert.foreign, self.table, &self.row, transaction);
-                    if !ignoring(result, self.insert.ignore, mark, session, transaction)? {
+                        super::foreign::inserted(&self.insert.foreign, self.table, &self.row, cx.transaction);
+                    if !ignoring(result, self.insert.ignore, mark, cx)? {
                         return Ok(());
                     }
                     self.unused = self.unused.filter(|_| generated.is_none());
                     self.counts.inserted += 1;
                     self.counts.first_generated = self.counts.first_generated.or(generated);
                     self.counts.note_number(self.table, &self.row);
-                    return self.bulk.note(self.table, &self.row, session, transaction);
+                    return self.bulk.note(self.table, &self.row, cx);
                 }
                 Err(TableError::DuplicateEntry { entry, table, index, locator }) => {
-                    let zone = session.settings.time_zone.zone();
+                    let zone = cx.session.settings.time_zone.zone();
                     let key = format!("{table}.{index}");
                     (index, locator, MysqlError::duplicate_entry(&entry.in_zone(zone), &key))
                 }
                 Err(error) if self.insert.ignore && has_no_partition(&error) => {
-                    session.warnings.warn(error.into());
+                    cx.warn(error.into());
                     return Ok(());
                 }
                 Err(error) => return Err(error.into()),
             };
             let stored = match &self.insert.on_duplicate {
                 OnDuplicate::Fail if self.insert.ignore => {
-                    session.warnings.warn(error);
+                    cx.warn(error);
                     true
                 }
                 OnDuplicate::Fail => return Err(error),
                 OnDuplicate::Replace => {
-                    let changes = &mut Changes { execution, session, transaction };
-                    let stored = self.replace(&index, &locator, changes)?;
+                    let stored = self.replace(&index, &locator, cx)?;
                     self.unused = self.unused.filter(|_| !stored || generated.is_none());
                     stored
                 }
-                OnDuplicate::Update(assignments) => {
-                    self.update(assignments, &locator, execution, session, transaction)?
-                }
+                OnDuplicate::Update(assignments) => self.update(assignments, &locator, cx)?,
             };
             if stored {
                 return Ok(());
@@ -451,21 +468,21 @@ impl<'a> Run<'a> {
         &mut self,
         index: &str,
         locator: &[u8],
-        changes: &mut Changes<'_>,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<bool, MysqlError> {
         let foreign = &self.insert.foreign;
-        let Some(old) = changes.transaction.current_row(self.table, locator)? else { return Ok(false) };
+        let Some(old) = cx.transaction.current_row(self.table, locator)? else { return Ok(false) };
         let last = self.table.indexes.iter().rfind(|index| index.is_unique());
         if last.is_none_or(|last| last.name != index) || foreign.refer_to(self.table) {
-            changes.transaction.delete_locked(self.table, locator, &old)?;
+            cx.transaction.delete_locked(self.table, locator, &old)?;
             self.counts.deleted += 1;
-            super::foreign::deleted(foreign, self.table, &old, changes)?;
+            super::foreign::deleted(foreign, self.table, &old, cx)?;
             return Ok(false);
         }
         if old != self.row {
-            let place = changes.transaction.update_locked(self.table, locator, &old, &self.row);
-            let place = place.map_err(|error| of_table(error, changes.session))?;
-            super::foreign::updated(foreign, self.table, (&old, &self.row), place != locator, changes)?;
+            let place = cx.transaction.update_locked(self.table, locator, &old, &self.row);
+            let place = place.map_err(|error| of_table(error, cx.session))?;
+            super::foreign::updated(foreign, self.table, (&old, &self.row), place != locator, cx)?;
             self.counts.deleted += 1;
         }
         self.counts.inserted += 1;
@@ -478,11 +495,9 @@ impl<'a> Run<'a> {
         &mut self,
         assignments: &[BoundAssignment],
         locator: &[u8],
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<bool, MysqlError> {
-        let Some(old) = transaction.current_row(self.table, locator)? else { return Ok(false) };
+        let Some(old) = cx.transaction.current_row(self.table, locator)? else { return Ok(false) };
         let columns = old.len();
         let mut values = old.clone();
         values.extend_from_slice(&self.row);
@@ -490,12 +505,8 @@ impl<'a> Run<'a> {
         for BoundAssignment { column, value, .. } in assignments {
             let definition = self.column(*column)?;
             let stored = match value {
-                NewValue::Expr(expr) => {
-                    computed(expr, &values, definition, self.counts.records, execution, session)?
-                }
-                NewValue::Default => {
-                    default_of(*column, definition, &self.insert.rules, &values, execution, session)?
-                }
+                NewValue::Expr(expr) => computed(expr, &values, definition, self.counts.records, cx)?,
+                NewValue::Default => default_of(*column, definition, &self.insert.rules, &values, cx)?,
             };
             let stored = number_or_zero(stored, definition)?;
             if let Some(slot) = values.get_mut(*column) {
@@ -504,46 +515,39 @@ impl<'a> Run<'a> {
         }
         values.truncate(columns);
         let rules = &self.insert.rules;
-        generate(self.table, rules, &mut values, self.counts.records, execution, session)?;
+        generate(self.table, rules, &mut values, self.counts.records, cx)?;
         self.counts.note_number(self.table, &values);
         if values == old {
             self.counts.unchanged += 1;
             return Ok(true);
         }
         let is_assigned = |column| assignments.iter().any(|assignment| assignment.column == column);
-        if touch(self.table, &mut values, is_assigned, execution, session)? {
-            generate(self.table, rules, &mut values, self.counts.records, execution, session)?;
+        if touch(self.table, &mut values, is_assigned, cx)? {
+            generate(self.table, rules, &mut values, self.counts.records, cx)?;
         }
         let BoundInsert { view_checks, ignore, .. } = self.insert;
-        if !stays_in_view(view_checks, &values, *ignore, execution, session)? {
+        if !stays_in_view(view_checks, &values, *ignore, cx)? {
             return Ok(true);
         }
-        if !meets_checks(rules, &values, self.insert.ignore, execution, session)? {
+        if !meets_checks(rules, &values, self.insert.ignore, cx)? {
             return Ok(true);
         }
-        let mark = transaction.savepoint();
-        match transaction.update_locked(self.table, locator, &old, &values) {
+        let mark = cx.transaction.savepoint();
+        match cx.transaction.update_locked(self.table, locator, &old, &values) {
             Ok(place) => {
-                let mut changes = Changes { execution, session, transaction };
                 let foreign = &self.insert.foreign;
-                let result = super::foreign::updated(
-                    foreign,
-                    self.table,
-                    (&old, &values),
-                    place != locator,
-                    &mut changes,
-                );
-                self.counts.updated +=
-                    u64::from(ignoring(result, self.insert.ignore, mark, session, transaction)?);
+                let result =
+                    super::foreign::updated(foreign, self.table, (&old, &values), place != locator, cx);
+                self.counts.updated += u64::from(ignoring(result, self.insert.ignore, mark, cx)?);
             }
             Err(error) => {
                 let may_be_ignored = matches!(error, TableError::DuplicateEntry { .. });
                 let (foreign, rows) = (&self.insert.foreign, (&old[..], &values[..]));
-                let error = super::foreign::ran_into(foreign, error, self.table, rows, session, transaction)?;
+                let error = super::foreign::ran_into(foreign, error, self.table, rows, cx)?;
                 if !(self.insert.ignore && may_be_ignored) {
                     return Err(error);
                 }
-                session.warnings.warn(error);
+                cx.warn(error);
             }
         }
         Ok(true)
@@ -560,11 +564,11 @@ impl Counts {
         };
     }
 
-    fn done(self, insert: &BoundInsert, session: &mut Session) -> Done {
-        let warnings = session.warnings.count();
+    fn done(self, insert: &BoundInsert, cx: &mut StatementContext<'_>) -> Done {
+        let warnings = cx.exec.eval.warnings.count();
         // As in MySQL clients are told of a row that ON DUPLICATE KEY UPDATE has changed; LAST_INSERT_ID() is not.
         let number = if self.inserted + self.updated > 0 { self.last_number } else { 0 };
-        let counters = &mut session.counters.access;
+        let counters = &mut cx.exec.counters;
         counters.handler_write += self.inserted;
         counters.handler_update += self.updated;
         counters.handler_delete += self.deleted;
@@ -578,7 +582,7 @@ impl Counts {
             OnDuplicate::Update(_) => self.updated,
         };
         let info = match (is_one_row(insert), &insert.rows) {
-            (true, _) if !(session.settings.sql_warnings && warnings > 0) => String::new(),
+            (true, _) if !(cx.session.settings.sql_warnings && warnings > 0) => String::new(),
             (_, InsertRows::File(_)) => {
                 let (deleted, skipped) = (self.deleted, self.records.saturating_sub(self.inserted));
                 let records = self.records;

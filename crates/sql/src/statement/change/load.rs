@@ -1,58 +1,52 @@
 //! The rows of LOAD DATA: the lines of a file, one at a time; and those that a program gives.
 
-use super::insert::Run;
-use super::{computed, default_of};
-use crate::session::Session;
-use crate::statement::evaluate::type_of;
-use crate::statement::execution::Execution;
-use crate::statement::load_values::RowSource;
+use super::insert::RowInserter;
+use super::{ChangeContext, computed, default_of};
+use crate::plans::parameters::type_of;
+use crate::row_source::RowSource;
+use crate::session::StatementContext;
 use crate::table_file::{RowCodec, TableReader, damaged};
 use crate::text_file::{self, Field, LineReader};
 use leafline_planner::bound::{BoundLoad, LoadTarget, NewValue};
 use leafline_syntax::ast::LoadSource;
-use leafline_table::Transaction;
 use leafline_table::implicit_default;
 use leafline_types::{Charset, Coercibility, ExprType, MysqlError, Progress, SqlType, Value};
 use std::io::{self, Read};
 
-/// Gives `run` the lines of the file.
+/// Gives the inserter the lines of the file.
 pub(super) fn load(
-    run: &mut Run<'_>,
+    inserter: &mut RowInserter<'_>,
     (load, file): (&BoundLoad, &mut dyn Read),
-    execution: &mut Execution,
-    session: &mut Session,
-    transaction: &mut Transaction,
+    cx: &mut ChangeContext<'_, '_>,
 ) -> Result<(), MysqlError> {
-    let most_bytes = session.settings.evaluation_mode().max_result;
-    let mut file = Counted { file, progress: session.entry.progress.clone() };
+    let most_bytes = cx.session.settings.evaluation_mode().max_result;
+    let mut file = Counted { file, progress: cx.session.entry.progress.clone() };
     if load.source == LoadSource::Table {
-        return load_table(run, (load, &mut file), execution, session, transaction);
+        return load_table(inserter, (load, &mut file), cx);
     }
     let mut lines = LineReader::new(file, &load.format, most_bytes).in_charset(load.charset);
     let failed = |e: io::Error| text_file::read_error(&load.path, &e);
     for _ in 0..load.skip {
-        session.cancel.check()?;
+        cx.exec.eval.cancel.check()?;
         lines.end_line().map_err(failed)?;
     }
-    let strict = session.settings.evaluation_mode().strict && !run.insert.ignore;
+    let strict = cx.session.settings.evaluation_mode().strict && !inserter.insert.ignore;
     let mut bytes = Vec::new();
     let mut variables = Vec::new();
     loop {
-        run.begin_row(execution, session)?;
+        inserter.begin_row(cx)?;
         variables.clear();
         for (at, target) in load.fields.iter().enumerate() {
             let field = lines.field(&mut bytes).map_err(failed)?;
             if field == Field::Missing {
                 if at == 0 {
-                    keep_variables(load, session, &variables)?;
+                    keep_variables(load, cx, &variables)?;
                     return Ok(());
                 }
-                told(MysqlError::too_few_records(run.counts.records + 1), strict, session)?;
+                told(MysqlError::too_few_records(inserter.counts.records + 1), strict, cx)?;
             }
             match target {
-                LoadTarget::Column(column) => {
-                    give(run, *column, field, (&bytes, load.charset), execution, session)?
-                }
+                LoadTarget::Column(column) => give(inserter, *column, field, (&bytes, load.charset), cx)?,
                 LoadTarget::Variable(_) => variables.push(match field {
                     Field::Text => value(&bytes, load.charset)?.0,
                     Field::Missing | Field::Null => Value::Null,
@@ -60,33 +54,31 @@ pub(super) fn load(
             }
         }
         for (column, new) in &load.assignments {
-            let definition = run.column(*column)?;
+            let definition = inserter.column(*column)?;
             let stored = match new {
                 NewValue::Expr(expr) => {
-                    let values = [&run.row[..], &variables[..]].concat();
-                    computed(expr, &values, definition, run.counts.records + 1, execution, session)?
+                    let values = [&inserter.row[..], &variables[..]].concat();
+                    computed(expr, &values, definition, inserter.counts.records + 1, cx)?
                 }
                 NewValue::Default => {
-                    default_of(*column, definition, &run.insert.rules, &run.row, execution, session)?
+                    default_of(*column, definition, &inserter.insert.rules, &inserter.row, cx)?
                 }
             };
-            run.set(*column, stored);
+            inserter.set(*column, stored);
         }
-        keep_variables(load, session, &variables)?;
-        run.finish_row(execution, session, transaction)?;
+        keep_variables(load, cx, &variables)?;
+        inserter.finish_row(cx)?;
         if lines.end_line().map_err(failed)? {
-            told(MysqlError::too_many_records(run.counts.records), strict, session)?;
+            told(MysqlError::too_many_records(inserter.counts.records), strict, cx)?;
         }
     }
 }
 
-/// Gives `run` the rows of a file of a table.
+/// Gives the inserter the rows of a file of a table.
 fn load_table(
-    run: &mut Run<'_>,
+    inserter: &mut RowInserter<'_>,
     (load, file): (&BoundLoad, &mut dyn Read),
-    execution: &mut Execution,
-    session: &mut Session,
-    transaction: &mut Transaction,
+    cx: &mut ChangeContext<'_, '_>,
 ) -> Result<(), MysqlError> {
     let columns: Vec<usize> = load
         .fields
@@ -96,55 +88,53 @@ fn load_table(
             LoadTarget::Variable(_) => None,
         })
         .collect();
-    let definitions = columns.iter().map(|at| run.column(*at)).collect::<Result<Vec<_>, _>>()?;
+    let definitions = columns.iter().map(|at| inserter.column(*at)).collect::<Result<Vec<_>, _>>()?;
     let codec = RowCodec::new(definitions.into_iter());
     let mut rows = TableReader::new(io::BufReader::with_capacity(1 << 20, file), &load.path)?;
     while let Some(bytes) = rows.next_row()? {
         let row = codec.decode(bytes).filter(|row| row.len() == columns.len());
         let row = row.ok_or_else(|| damaged(&load.path, "a row is malformed"))?;
-        run.begin_row(execution, session)?;
+        inserter.begin_row(cx)?;
         for (at, value) in columns.iter().zip(row) {
-            let column = run.column(*at)?;
-            let number = run.counts.records + 1;
+            let column = inserter.column(*at)?;
+            let number = inserter.counts.records + 1;
             let stored = match value {
                 Value::Null if column.nullable => Value::Null,
                 Value::Null => return Err(MysqlError::null_to_not_null(&column.name, number)),
-                value => execution.store(session, &value, &column.ty, column, number)?,
+                value => cx.store(&value, &column.ty, column, number)?,
             };
-            run.set(*at, stored);
+            inserter.set(*at, stored);
         }
-        run.finish_row(execution, session, transaction)?;
+        inserter.finish_row(cx)?;
     }
     Ok(())
 }
 
-/// Gives `run` the rows of a program.
+/// Gives the inserter the rows of a program.
 pub(super) fn load_values(
-    run: &mut Run<'_>,
+    inserter: &mut RowInserter<'_>,
     (load, rows): (&BoundLoad, &mut dyn RowSource),
-    execution: &mut Execution,
-    session: &mut Session,
-    transaction: &mut Transaction,
+    cx: &mut ChangeContext<'_, '_>,
 ) -> Result<(), MysqlError> {
     let mut values = Vec::new();
     loop {
-        session.cancel.check()?;
+        cx.exec.eval.cancel.check()?;
         values.clear();
         if !rows.next_row(&mut values)? {
             return Ok(());
         }
         if values.len() != load.fields.len() {
-            return Err(MysqlError::wrong_value_count(run.counts.records + 1));
+            return Err(MysqlError::wrong_value_count(inserter.counts.records + 1));
         }
-        run.begin_row(execution, session)?;
+        inserter.begin_row(cx)?;
         for (target, value) in load.fields.iter().zip(&values) {
             let LoadTarget::Column(at) = target else { continue };
-            let column = run.column(*at)?;
-            let number = run.counts.records + 1;
-            let stored = execution.store(session, value, &type_of(value), column, number)?;
-            run.set(*at, stored);
+            let column = inserter.column(*at)?;
+            let number = inserter.counts.records + 1;
+            let stored = cx.store(value, &type_of(value), column, number)?;
+            inserter.set(*at, stored);
         }
-        run.finish_row(execution, session, transaction)?;
+        inserter.finish_row(cx)?;
     }
 }
 
@@ -163,31 +153,30 @@ impl Read for Counted<'_> {
 }
 
 /// An error, or the warning in its place.
-fn told(error: MysqlError, strict: bool, session: &mut Session) -> Result<(), MysqlError> {
+fn told(error: MysqlError, strict: bool, cx: &mut StatementContext<'_>) -> Result<(), MysqlError> {
     if strict {
         return Err(error);
     }
-    session.warnings.warn(error);
+    cx.warn(error);
     Ok(())
 }
 
 /// Gives a column what its field has: its default if there is no field.
 fn give(
-    run: &mut Run<'_>,
+    inserter: &mut RowInserter<'_>,
     at: usize,
     field: Field,
     (bytes, charset): (&[u8], Charset),
-    execution: &mut Execution,
-    session: &mut Session,
+    cx: &mut StatementContext<'_>,
 ) -> Result<(), MysqlError> {
-    let column = run.column(at)?;
-    let number = run.counts.records + 1;
+    let column = inserter.column(at)?;
+    let number = inserter.counts.records + 1;
     let stored = match field {
-        Field::Missing => default_of(at, column, &run.insert.rules, &run.row, execution, session)?,
+        Field::Missing => default_of(at, column, &inserter.insert.rules, &inserter.row, cx)?,
         Field::Null if column.nullable || column.auto_increment => Value::Null,
         Field::Null => {
-            let strict = session.settings.evaluation_mode().strict && !run.insert.ignore;
-            told(MysqlError::null_to_not_null(&column.name, number), strict, session)?;
+            let strict = cx.session.settings.evaluation_mode().strict && !inserter.insert.ignore;
+            told(MysqlError::null_to_not_null(&column.name, number), strict, cx)?;
             implicit_default(column)?
         }
         Field::Text => {
@@ -195,10 +184,10 @@ fn give(
             let charset =
                 if is_binary || matches!(column.ty, SqlType::Bit { .. }) { Charset::Binary } else { charset };
             let (value, from) = value(bytes, charset)?;
-            execution.store(session, &value, &from, column, number)?
+            cx.store(&value, &from, column, number)?
         }
     };
-    run.set(at, stored);
+    inserter.set(at, stored);
     Ok(())
 }
 
@@ -211,7 +200,11 @@ fn value(bytes: &[u8], charset: Charset) -> Result<(Value, SqlType), MysqlError>
 }
 
 /// The variables have the fields of the last line.
-fn keep_variables(load: &BoundLoad, session: &mut Session, values: &[Value]) -> Result<(), MysqlError> {
+fn keep_variables(
+    load: &BoundLoad,
+    cx: &mut StatementContext<'_>,
+    values: &[Value],
+) -> Result<(), MysqlError> {
     let names = load.fields.iter().filter_map(|field| match field {
         LoadTarget::Variable(name) => Some(name),
         LoadTarget::Column(_) => None,
@@ -221,8 +214,8 @@ fn keep_variables(load: &BoundLoad, session: &mut Session, values: &[Value]) -> 
             Value::Bytes(_) => SqlType::Blob { max_bytes: u32::MAX },
             _ => SqlType::Text { max_bytes: u32::MAX },
         };
-        let ty = ExprType::string(ty, true, session.settings.collation, Coercibility::Implicit);
-        session.set_user_variable(name, value.clone(), &ty)?;
+        let ty = ExprType::string(ty, true, cx.session.settings.collation, Coercibility::Implicit);
+        cx.exec.eval.state.variables.set(name, value.clone(), &ty)?;
     }
     Ok(())
 }

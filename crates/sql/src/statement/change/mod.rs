@@ -26,22 +26,43 @@ mod load;
 mod repeating;
 mod update;
 
-pub(crate) use by_key::ByKey;
 pub(super) use delete::Delete;
 pub(super) use found_rows::{RowChange, change_rows};
 pub(super) use insert::{Given, insert};
 pub(super) use repeating::{Repeating, repeating};
 pub(super) use update::Update;
 
-use super::execution::Execution;
-use crate::session::Session;
+use crate::session::{SessionView, StatementContext};
 use leafline_expr::{Expr, evaluate_row, truth};
+use leafline_planner::Authority;
 use leafline_planner::bound::{ChangedTable, RowRules, ViewCheck};
 use leafline_table::implicit_default;
-use leafline_table::{ColumnDef, DefaultValue, TableDef, TableError};
+use leafline_table::{ColumnDef, DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::error::errno;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::HashSet;
+use std::ops::{Deref, DerefMut};
+
+/// The context of a statement that changes rows.
+pub(super) struct ChangeContext<'c, 's> {
+    pub(super) statement: &'c mut StatementContext<'s>,
+    /// The transaction whose write set gets the rows.
+    pub(super) transaction: &'c mut Transaction,
+}
+
+impl<'s> Deref for ChangeContext<'_, 's> {
+    type Target = StatementContext<'s>;
+
+    fn deref(&self) -> &StatementContext<'s> {
+        self.statement
+    }
+}
+
+impl<'s> DerefMut for ChangeContext<'_, 's> {
+    fn deref_mut(&mut self) -> &mut StatementContext<'s> {
+        self.statement
+    }
+}
 
 /// The value a column of `table` gets when none is given; `row` is what is known of its row.
 fn default_of(
@@ -49,18 +70,17 @@ fn default_of(
     column: &ColumnDef,
     rules: &RowRules,
     row: &[Value],
-    execution: &mut Execution,
-    session: &mut Session,
+    cx: &mut StatementContext<'_>,
 ) -> Result<Value, MysqlError> {
     match &column.default {
         Some(DefaultValue::Constant(value)) => Ok(value.clone()),
-        Some(DefaultValue::CurrentTimestamp) => current_timestamp(column, execution, session),
+        Some(DefaultValue::CurrentTimestamp) => current_timestamp(column, cx),
         Some(DefaultValue::Expression(_)) => match rules.defaults.iter().find(|(of, _)| *of == at) {
-            Some((_, expr)) => computed(expr, row, column, 1, execution, session),
+            Some((_, expr)) => computed(expr, row, column, 1, cx),
             None => Err(MysqlError::internal("a default that was not bound")),
         },
         None if column.nullable || column.auto_increment || column.generated.is_some() => Ok(Value::Null),
-        None | Some(DefaultValue::Dropped) => execution.missing_value(session, column),
+        None | Some(DefaultValue::Dropped) => cx.missing_value(column),
     }
 }
 
@@ -78,14 +98,13 @@ fn computed(
     values: &[Value],
     column: &ColumnDef,
     number: u64,
-    execution: &mut Execution,
-    session: &mut Session,
+    cx: &mut StatementContext<'_>,
 ) -> Result<Value, MysqlError> {
-    if let Some(value) = execution.known(expr) {
-        return execution.store(session, value, &expr.ty.sql, column, number);
+    if let Some(value) = cx.known(expr) {
+        return cx.store(value, &expr.ty.sql, column, number);
     }
-    let value = execution.with(session, |cx| evaluate_row(expr, values, &mut cx.eval))?;
-    execution.store(session, &value, &expr.ty.sql, column, number)
+    let value = evaluate_row(expr, values, &mut cx.exec.eval)?;
+    cx.store(&value, &expr.ty.sql, column, number)
 }
 
 /// Computes the generated columns of a row.
@@ -94,12 +113,11 @@ fn generate(
     rules: &RowRules,
     row: &mut [Value],
     number: u64,
-    execution: &mut Execution,
-    session: &mut Session,
+    cx: &mut StatementContext<'_>,
 ) -> Result<(), MysqlError> {
     for (at, expr) in &rules.generated {
         let column = &table.columns[*at];
-        let value = computed(expr, row, column, number, execution, session);
+        let value = computed(expr, row, column, number, cx);
         let value =
             value.map_err(|error| match table.index_of_column(*at).filter(|_| column.is_hidden()) {
                 Some(index) => of_functional_index(error, &index.name, number),
@@ -113,7 +131,7 @@ fn generate(
 }
 
 /// What a table says of a change: the times of a key in the session's time zone, and nothing of tables that the session may not know of.
-pub(super) fn of_table(error: TableError, session: &Session) -> MysqlError {
+pub(super) fn of_table(error: TableError, session: SessionView<'_>) -> MysqlError {
     match error {
         TableError::ReferredTo { child: (database, name), .. }
             if !session.access.sees_table(&database, &name) =>
@@ -154,20 +172,17 @@ pub(super) fn meets_checks(
     rules: &RowRules,
     row: &[Value],
     ignore: bool,
-    execution: &mut Execution,
-    session: &mut Session,
+    cx: &mut StatementContext<'_>,
 ) -> Result<bool, MysqlError> {
     for (name, condition) in &rules.checks {
-        let holds = execution.with(session, |cx| {
-            let value = evaluate_row(condition, row, &mut cx.eval)?;
-            truth(&value, &mut cx.eval)
-        })?;
+        let value = evaluate_row(condition, row, &mut cx.exec.eval)?;
+        let holds = truth(&value, &mut cx.exec.eval)?;
         if holds == Some(false) {
             let violated = MysqlError::check_violated(name);
             if !ignore {
                 return Err(violated);
             }
-            session.warnings.warn(violated);
+            cx.warn(violated);
             return Ok(false);
         }
     }
@@ -179,42 +194,27 @@ fn stays_in_view(
     checks: &[ViewCheck],
     row: &[Value],
     ignore: bool,
-    execution: &mut Execution,
-    session: &mut Session,
+    cx: &mut StatementContext<'_>,
 ) -> Result<bool, MysqlError> {
     for ViewCheck { view, condition } in checks {
-        let holds = execution.with(session, |cx| {
-            let value = evaluate_row(condition, row, &mut cx.eval)?;
-            truth(&value, &mut cx.eval)
-        })?;
+        let value = evaluate_row(condition, row, &mut cx.exec.eval)?;
+        let holds = truth(&value, &mut cx.exec.eval)?;
         if holds != Some(true) {
             let failed = MysqlError::check_option_failed(view);
             if !ignore {
                 return Err(failed);
             }
-            session.warnings.warn(failed);
+            cx.warn(failed);
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn current_timestamp(
-    column: &ColumnDef,
-    execution: &Execution,
-    session: &mut Session,
-) -> Result<Value, MysqlError> {
+fn current_timestamp(column: &ColumnDef, cx: &mut StatementContext<'_>) -> Result<Value, MysqlError> {
     match column.ty {
-        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
-            Ok(Value::DateTime(execution.now().of(&column.ty)))
-        }
-        _ => execution.store(
-            session,
-            &Value::DateTime(execution.now().local),
-            &SqlType::DateTime { fsp: 6 },
-            column,
-            1,
-        ),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => Ok(Value::DateTime(cx.now.of(&column.ty))),
+        _ => cx.store(&Value::DateTime(cx.now.local), &SqlType::DateTime { fsp: 6 }, column, 1),
     }
 }
 
@@ -223,15 +223,14 @@ fn touch(
     table: &TableDef,
     row: &mut [Value],
     is_assigned: impl Fn(usize) -> bool,
-    execution: &Execution,
-    session: &mut Session,
+    cx: &mut StatementContext<'_>,
 ) -> Result<bool, MysqlError> {
     let mut touched = false;
     for (at, column) in table.columns.iter().enumerate().filter(|(_, column)| column.on_update_now) {
         if !is_assigned(at)
             && let Some(slot) = row.get_mut(at)
         {
-            *slot = current_timestamp(column, execution, session)?;
+            *slot = current_timestamp(column, cx)?;
             touched = true;
         }
     }
@@ -252,8 +251,7 @@ impl Met {
         &mut self,
         target: usize,
         locator: &[u8],
-        execution: &mut Execution,
-        session: &mut Session,
+        cx: &mut StatementContext<'_>,
     ) -> Result<bool, MysqlError> {
         /// Of a set's entry, besides the locator.
         const ENTRY_BYTES: usize = 48;
@@ -261,7 +259,7 @@ impl Met {
         if met.contains(locator) {
             return Ok(false);
         }
-        execution.with(session, |cx| cx.memory.take(locator.len() + ENTRY_BYTES))?;
+        cx.exec.memory.take(locator.len() + ENTRY_BYTES)?;
         Ok(met.insert(locator.into()))
     }
 }

@@ -1,17 +1,19 @@
 //! A change of one row, made again and again with other parameters.
 
-use super::by_key::{ByKey, Found};
-use super::{Delete, RowChange, Update, insert};
+use super::by_key::Found;
+use super::insert::RowInserter;
+use super::{ChangeContext, Delete, RowChange, Update, insert};
+use crate::plans::ByKey;
+use crate::plans::Work;
 use crate::result::Done;
+use crate::session::Execution;
 use crate::session::Session;
-use crate::statement::execution::Execution;
-use crate::statement::planned::Work;
 use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value};
 
 /// A statement at work.
 pub(in crate::statement) enum Repeating<'w> {
-    Insert(Box<insert::Run<'w>>),
+    Insert(Box<RowInserter<'w>>),
     ByKey(Box<dyn RowChange + 'w>, &'w ByKey),
 }
 
@@ -26,9 +28,9 @@ pub(in crate::statement) fn repeating<'w>(
     let execution = Execution::new(session, transaction.view(), parameters, true);
     Ok(match work {
         Work::Insert { insert, .. } => {
-            let execution = execution.storing(insert::rules(insert));
-            let run = insert::Run::one_by_one(insert, &execution, session)?;
-            run.map(|run| (execution, Repeating::Insert(Box::new(run))))
+            let mut execution = execution.storing(insert::rules(insert));
+            let inserter = execution.with(session, |cx| RowInserter::one_by_one(insert, cx))?;
+            inserter.map(|inserter| (execution, Repeating::Insert(Box::new(inserter))))
         }
         Work::Update { update, by_key: Some(by_key), .. } => {
             Some(Repeating::by_key(Update::new(update), by_key, execution))
@@ -49,24 +51,22 @@ impl<'w> Repeating<'w> {
         (execution.storing(change.rules()), Repeating::ByKey(Box::new(change), by_key))
     }
 
-    /// Runs it with the parameters of `execution`; `None` if it has to be run by its plan.
+    /// Runs it with the parameters of its execution; `None` if it has to be run by its plan.
     pub(in crate::statement) fn run(
         &mut self,
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<Option<Done>, MysqlError> {
         let (change, by_key) = match self {
-            Repeating::Insert(run) => return run.again(execution, session, transaction).map(Some),
+            Repeating::Insert(inserter) => return inserter.again(cx).map(Some),
             Repeating::ByKey(change, by_key) => (change, by_key),
         };
-        match by_key.find(execution, session, transaction)? {
+        match by_key.find(cx)? {
             Found::Unknown => return Ok(None),
             Found::Nothing => {}
             Found::Row(key, values) => {
-                change.row(&[Some(&key)], values, execution, session, transaction)?;
+                change.row(&[Some(&key)], values, cx)?;
             }
         }
-        Ok(Some(change.take_done(session)))
+        Ok(Some(change.take_done(cx)))
     }
 }

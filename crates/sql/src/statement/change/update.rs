@@ -1,16 +1,15 @@
 //! UPDATE.
 
-use super::foreign::{Changes, ignoring};
+use super::foreign::ignoring;
 use super::found_rows::RowChange;
 use super::{
-    Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks, number_or_zero,
-    stays_in_view, touch,
+    ChangeContext, Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks,
+    number_or_zero, stays_in_view, touch,
 };
 use crate::result::Done;
-use crate::session::Session;
-use crate::statement::execution::{Execution, StoreRules};
+use crate::session::{StatementContext, StoreRules};
 use leafline_planner::bound::{BoundUpdate, ChangedTable, NewValue};
-use leafline_table::{TableError, Transaction};
+use leafline_table::TableError;
 use leafline_types::{MysqlError, Value};
 
 /// An UPDATE at work.
@@ -36,14 +35,12 @@ impl RowChange for Update<'_> {
         &mut self,
         locators: &[Option<&[u8]>],
         mut values: Vec<Value>,
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<(), MysqlError> {
         self.wanted.clear();
         for (target, locator) in locators.iter().enumerate() {
             if let Some(locator) = locator
-                && self.met.is_new(target, locator, execution, session)?
+                && self.met.is_new(target, locator, cx)?
             {
                 self.wanted.push(target);
             }
@@ -61,11 +58,10 @@ impl RowChange for Update<'_> {
             let column = &target.table.columns[assignment.column];
             let row = self.matched + 1;
             let value = match &assignment.value {
-                NewValue::Expr(expr) => computed(expr, &values, column, row, execution, session)?,
+                NewValue::Expr(expr) => computed(expr, &values, column, row, cx)?,
                 NewValue::Default => {
                     let of_target = &values[target.first..];
-                    let value =
-                        default_of(assignment.column, column, &target.rules, of_target, execution, session)?;
+                    let value = default_of(assignment.column, column, &target.rules, of_target, cx)?;
                     number_or_zero(value, column)?
                 }
             };
@@ -81,17 +77,17 @@ impl RowChange for Update<'_> {
             self.matched += 1;
             let of_target = target.first..target.first + target.table.columns.len();
             let old = &before[of_target];
-            if self.change(number, target, locator, old, &values, execution, session, transaction)? {
+            if self.change(number, target, locator, old, &values, cx)? {
                 self.changed += 1;
             }
         }
         Ok(())
     }
 
-    fn take_done(&mut self, session: &mut Session) -> Done {
+    fn take_done(&mut self, cx: &mut StatementContext<'_>) -> Done {
         let (matched, changed) = (std::mem::take(&mut self.matched), std::mem::take(&mut self.changed));
-        let warnings = session.warnings.count();
-        session.counters.access.handler_update += changed;
+        let warnings = cx.exec.eval.warnings.count();
+        cx.exec.counters.handler_update += changed;
         let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
         Done { affected: changed, matched, info, ..Done::default() }
     }
@@ -112,9 +108,7 @@ impl<'a> Update<'a> {
         locator: &[u8],
         old: &[Value],
         values: &[Value],
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
+        cx: &mut ChangeContext<'_, '_>,
     ) -> Result<bool, MysqlError> {
         let table = &target.table;
         let assigned = |column| {
@@ -128,7 +122,7 @@ impl<'a> Update<'a> {
         let foreign = &self.update.foreign;
         if is_changed_twice(&self.update.targets, table) || foreign.can_reach(table) {
             // The same row may have been changed under the other name, or have followed another.
-            let Some(newest) = transaction.current_row(table, locator)? else { return Ok(false) };
+            let Some(newest) = cx.transaction.current_row(table, locator)? else { return Ok(false) };
             current = newest;
             for (column, value) in current.iter().enumerate().filter(|(column, _)| !assigned(*column)) {
                 if let Some(slot) = new.get_mut(column) {
@@ -137,41 +131,38 @@ impl<'a> Update<'a> {
             }
             old = &current;
         }
-        generate(table, &target.rules, &mut new, self.matched, execution, session)?;
+        generate(table, &target.rules, &mut new, self.matched, cx)?;
         if old == new {
             return Ok(false);
         }
-        if touch(table, &mut new, assigned, execution, session)? {
-            generate(table, &target.rules, &mut new, self.matched, execution, session)?;
+        if touch(table, &mut new, assigned, cx)? {
+            generate(table, &target.rules, &mut new, self.matched, cx)?;
         }
         if !target.view_checks.is_empty() {
             let mut values = values.to_vec();
             values.splice(of_target, new.iter().cloned());
-            if !stays_in_view(&target.view_checks, &values, self.update.ignore, execution, session)? {
+            if !stays_in_view(&target.view_checks, &values, self.update.ignore, cx)? {
                 return Ok(false);
             }
         }
-        if !meets_checks(&target.rules, &new, self.update.ignore, execution, session)? {
+        if !meets_checks(&target.rules, &new, self.update.ignore, cx)? {
             return Ok(false);
         }
-        let mark = transaction.savepoint();
-        match transaction.update_locked(table, locator, old, &new) {
+        let mark = cx.transaction.savepoint();
+        match cx.transaction.update_locked(table, locator, old, &new) {
             Ok(_) if foreign.is_empty() => Ok(true),
             Ok(place) => {
-                let mut changes = Changes { execution, session, transaction };
-                let result =
-                    super::foreign::updated(foreign, table, (old, &new), place != locator, &mut changes);
-                ignoring(result, self.update.ignore, mark, session, transaction)
+                let result = super::foreign::updated(foreign, table, (old, &new), place != locator, cx);
+                ignoring(result, self.update.ignore, mark, cx)
             }
             Err(error) => {
                 let may_be_ignored =
                     matches!(error, TableError::DuplicateEntry { .. }) || has_no_partition(&error);
-                let error =
-                    super::foreign::ran_into(foreign, error, table, (old, &new), session, transaction)?;
+                let error = super::foreign::ran_into(foreign, error, table, (old, &new), cx)?;
                 if !(self.update.ignore && may_be_ignored) {
                     return Err(error);
                 }
-                session.warnings.warn(error);
+                cx.warn(error);
                 Ok(false)
             }
         }

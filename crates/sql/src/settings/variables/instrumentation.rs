@@ -3,7 +3,7 @@
 use super::Constant::{self, Number};
 use super::Scope::Shared;
 use super::{Variable, fact, only};
-use crate::session::MOST_ATTRIBUTE_BYTES;
+use crate::session_entry::MOST_ATTRIBUTE_BYTES;
 
 const OFF: Constant = Constant::Switch(false);
 

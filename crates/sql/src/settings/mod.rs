@@ -1,10 +1,18 @@
 //! The values of system variables: one typed set per session, copied from the global one when it begins.
 
-use super::connection::CompressionAlgorithms;
-use super::state_changes::TrackSettings;
-use super::tracing::TraceSettings;
-use super::variables::KeptValues;
-use crate::slow_log::SlowLogSettings;
+mod connection;
+mod slow_log;
+mod sql_mode;
+mod tracing;
+mod tracking;
+pub mod variables;
+
+pub use connection::{CompressionAlgorithms, ConnectionFacts, TlsFacts};
+pub use slow_log::SlowLogSettings;
+pub use sql_mode::Modes;
+pub use tracing::TraceSettings;
+pub use tracking::{TrackSettings, TransactionInfo};
+
 use leafline_access::cost::Device;
 use leafline_expr::functions::{BlockEncryption, TimeNames};
 use leafline_planner::binder::BindModes;
@@ -17,8 +25,7 @@ use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
 use std::sync::OnceLock;
 use std::time::Duration;
-
-pub use super::sql_mode::Modes;
+use variables::KeptValues;
 
 /// The isolation levels that a session can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,13 @@
 //! Who grants must have what is granted, and the right to grant it, at that level. Each statement changes the accounts of all whom it
 //! names or of none.
 
-use super::set::{Account, AccountSet, TableGrant};
-use super::users::{account_of, check_may_change, check_not_damaged, this_second};
-use super::{Access, Accounts};
+use super::users::{check_may_change, check_not_damaged, this_second};
+use crate::accounts::set::{Account, AccountSet, TableGrant};
+use crate::accounts::{Access, Accounts};
 use crate::information_schema;
 use crate::session::Session;
+use crate::system_names;
+use leafline_planner::Authority;
 use leafline_syntax::AccountId;
 use leafline_syntax::ast::{Grant, GrantLevel, PrivilegeList, Revoke, TableName};
 use leafline_syntax::{Privilege, Privileges, Reach};
@@ -96,7 +98,7 @@ impl Level {
                     return Err(MysqlError::access_denied(account.user, account.host, "YES"));
                 }
                 Level::Databases(pattern) => return Err(access.database_denied(pattern)),
-                Level::Table(_, table) => return Err(access.table_denied(missing, table)),
+                Level::Table(_, table) => return Err(access.table_denied(&missing.to_string(), table)),
             }
         }
         let set = accounts.set();
@@ -135,7 +137,7 @@ impl Accounts {
             named |= Privilege::GrantOption.into();
         }
         for name in &grant.accounts {
-            let id = account_of(&session.access, name);
+            let id = session.access.account_of(name);
             check_may_change(&session.access, &set, &id)?;
             if !set.accounts.contains_key(&id) {
                 return Err(MysqlError::cannot_create_user_by_grant());
@@ -180,7 +182,7 @@ impl Accounts {
             (None, _) => session.access.check_any(&[Privilege::CreateUser])?,
         }
         for name in &revoke.accounts {
-            let id = account_of(&session.access, name);
+            let id = session.access.account_of(name);
             check_may_change(&session.access, &set, &id)?;
             let removed = match (&level, set.accounts.contains_key(&id)) {
                 (_, false) if revoke.ignore_unknown => {
@@ -211,12 +213,12 @@ impl Accounts {
 fn check_names(session: &Session, level: &Level, named: Privileges) -> Result<(), MysqlError> {
     match level {
         Level::Everything => Ok(()),
-        Level::Databases(pattern) if information_schema::is_standard(pattern) => {
+        Level::Databases(pattern) if system_names::is_standard(pattern) => {
             Err(session.access.database_denied(pattern))
         }
         Level::Databases(_) => Ok(()),
-        Level::Table(database, table) if information_schema::is_standard(database) => {
-            Err(session.access.table_denied(named, table))
+        Level::Table(database, table) if system_names::is_standard(database) => {
+            Err(session.access.table_denied(&named.to_string(), table))
         }
         Level::Table(database, table) => {
             let catalog = session.instance.engine().catalog();

@@ -2,12 +2,13 @@
 //!
 //! Rows of accounts that there are replace these; accounts that no row is about stay. Nothing is stored that could not be read.
 
-use super::{Privileges, stored};
+use crate::accounts::{Privileges, stored};
 use crate::result::Done;
 use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_planner::Authority;
 use leafline_planner::bound::{BoundInsert, InsertRows, OnDuplicate};
-use leafline_table::{TableDef, Transaction};
+use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value};
 
 /// Error 1105 for a row that says nothing as one of that table.
@@ -27,15 +28,12 @@ impl Session {
             && self.access.on_everything().has_all(Privileges::EVERYTHING)
     }
 
-    /// Runs an INSERT into a table, as [`Session::write`] does. Of rows of grant tables nobody else changes accounts meanwhile.
-    pub(crate) fn write_rows(
+    /// Runs an INSERT into a grant table, as [`Session::write`] does. Nobody else changes accounts meanwhile, and the rows are in force
+    /// when it has committed.
+    pub(crate) fn restore_accounts(
         &mut self,
-        table: &TableDef,
         insert: impl FnMut(&mut Session, &mut Transaction) -> Result<Done, MysqlError>,
     ) -> Result<Done, MysqlError> {
-        if table.database != SYSTEM_DATABASE {
-            return self.write(insert);
-        }
         // A statement that was prepared before a transaction was begun.
         if self.in_transaction() || !self.autocommit() {
             let (user, host) = (&self.entry.user, &self.entry.host);

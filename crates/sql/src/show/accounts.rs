@@ -1,15 +1,14 @@
-//! What is told of accounts: SHOW GRANTS, SHOW CREATE USER, and the tables of privileges of information_schema.
+//! SHOW GRANTS and SHOW CREATE USER.
 
-use super::set::{Account, AccountSet, Secret};
-use super::users::account_of;
-use super::{Privilege, Privileges};
+use crate::accounts::set::{Account, Secret};
+use crate::accounts::{Privilege, Privileges};
 use crate::result::RowSet;
 use crate::session::Session;
+use leafline_planner::Authority;
 use leafline_syntax::AccountId;
 use leafline_syntax::ast::AccountName;
 use leafline_syntax::quoted;
 use leafline_types::{MysqlError, SqlType, Value};
-use std::sync::Arc;
 
 /// `GRANT .. ON .. TO ..`; `all` is what ALL PRIVILEGES stands for there, if it is said.
 fn grant(granted: Privileges, all: Option<Privileges>, on: &str, id: &AccountId) -> Value {
@@ -30,9 +29,9 @@ fn grant(granted: Privileges, all: Option<Privileges>, on: &str, id: &AccountId)
 ///
 /// # Errors
 /// 1141 if there is no such account.
-pub(crate) fn grants(session: &Session, account: Option<&AccountName>) -> Result<RowSet, MysqlError> {
+pub(super) fn grants(session: &Session, account: Option<&AccountName>) -> Result<RowSet, MysqlError> {
     let access = &session.access;
-    let id = account.map_or_else(|| access.account(), |name| account_of(access, name));
+    let id = account.map_or_else(|| access.account(), |name| access.account_of(name));
     let set = session.instance.accounts().set();
     let known = set.accounts.get(&id).ok_or_else(|| MysqlError::no_such_grant(&id.user, &id.host))?;
     let mut rows = RowSet::new([(format!("Grants for {}", id.plain()), SqlType::Varchar { len: 1024 })]);
@@ -61,8 +60,8 @@ pub(crate) fn grants(session: &Session, account: Option<&AccountName>) -> Result
 ///
 /// # Errors
 /// 1396 if there is no such account.
-pub(crate) fn create_user(session: &Session, account: &AccountName) -> Result<RowSet, MysqlError> {
-    let id = account_of(&session.access, account);
+pub(super) fn create_user(session: &Session, account: &AccountName) -> Result<RowSet, MysqlError> {
+    let id = session.access.account_of(account);
     let set = session.instance.accounts().set();
     let known = set.accounts.get(&id).ok_or_else(|| MysqlError::cannot_user("SHOW CREATE USER", &id))?;
     let heading = format!("CREATE USER for {}", id.plain());
@@ -96,78 +95,6 @@ fn user_statement(id: &AccountId, account: &Account) -> String {
          HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
         id.backquoted()
     )
-}
-
-/// The accounts, and those of them that a session may know of: all if it may read the tables that they are in, else its own.
-fn seen(session: &Session) -> (Arc<AccountSet>, impl Fn(&AccountId) -> bool + use<>) {
-    let all = session.access.on_database("mysql").has(Privilege::Select);
-    let own = session.access.account();
-    (session.instance.accounts().set(), move |id: &AccountId| all || *id == own)
-}
-
-fn text(value: &str) -> Value {
-    Value::string(value)
-}
-
-fn yes_no(yes: bool) -> Value {
-    text(if yes { "YES" } else { "NO" })
-}
-
-const CATALOG: &str = "def";
-
-/// A row each of a set, or one for USAGE: whose, of what, which, and whether it may be granted.
-fn rows_of(
-    id: &AccountId,
-    of: &[&str],
-    granted: Privileges,
-    grantable: impl Fn(Privilege) -> bool,
-) -> Vec<Vec<Value>> {
-    let row = |name: &str, grantable: bool| -> Vec<Value> {
-        let mut row = vec![text(&id.to_string()), text(CATALOG)];
-        row.extend(of.iter().map(|name| text(name)));
-        row.extend([text(name), yes_no(grantable)]);
-        row
-    };
-    let without_option = granted.without(Privilege::GrantOption);
-    if without_option.is_empty() {
-        return vec![row("USAGE", granted.has(Privilege::GrantOption))];
-    }
-    without_option.iter().map(|privilege| row(privilege.name(), grantable(privilege))).collect()
-}
-
-/// `information_schema.USER_PRIVILEGES`.
-pub(crate) fn user_privileges(session: &Session) -> Vec<Vec<Value>> {
-    let (set, is_seen) = seen(session);
-    let known = set.accounts.iter().filter(|(id, _)| is_seen(id));
-    let rows = known.flat_map(|(id, account)| {
-        let option = account.global.has(Privilege::GrantOption);
-        rows_of(id, &[], account.global, |privilege| match Privileges::DYNAMIC.has(privilege) {
-            true => account.grantable.has(privilege),
-            false => option,
-        })
-    });
-    rows.collect()
-}
-
-/// `information_schema.SCHEMA_PRIVILEGES`.
-pub(crate) fn database_privileges(session: &Session) -> Vec<Vec<Value>> {
-    let (set, is_seen) = seen(session);
-    let known = set.databases.iter().filter(|((id, _), _)| is_seen(id));
-    let rows = known.flat_map(|((id, pattern), granted)| {
-        rows_of(id, &[pattern], *granted, |_| granted.has(Privilege::GrantOption))
-    });
-    rows.collect()
-}
-
-/// `information_schema.TABLE_PRIVILEGES`.
-pub(crate) fn table_privileges(session: &Session) -> Vec<Vec<Value>> {
-    let (set, is_seen) = seen(session);
-    let known = set.tables.iter().filter(|((id, ..), _)| is_seen(id));
-    let rows = known.flat_map(|((id, database, table), grant)| {
-        let option = grant.privileges.has(Privilege::GrantOption);
-        rows_of(id, &[database, table], grant.privileges, |_| option)
-    });
-    rows.collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use leafline_table::{
 };
 use leafline_types::convert::{local, to_text};
 use leafline_types::temporal::Zone;
-use leafline_types::{SqlType, Value};
+use leafline_types::{Collation, SqlType, Value};
 use std::fmt::Write as _;
 
 /// A string literal.
@@ -36,7 +36,7 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zo
     if table.auto_increment_column().is_some() && next_auto_increment > 1 {
         write!(text, " AUTO_INCREMENT={next_auto_increment}").ok();
     }
-    let collation = table.options.collation.unwrap_or(crate::statement::definitions::DEFAULT_COLLATION);
+    let collation = table.options.collation.unwrap_or(Collation::DEFAULT);
     write!(text, " DEFAULT CHARSET={} COLLATE={}", collation.charset().name(), collation.name()).ok();
     if let Some(pack_keys) = table.options.pack_keys {
         write!(text, " PACK_KEYS={}", u8::from(pack_keys)).ok();

@@ -1,135 +1,71 @@
-//! What each kind of statement asks for, before it is planned or run.
+//! The privileges that statements ask for before they are bound or run.
 //!
-//! [`authorize`] is asked for every statement, at each of its runs that is not one of a kept plan, which does not outlive a change of accounts.
-//! It has an arm for each kind and none for the others, so that a kind cannot be added without saying what it asks for. What statements
-//! read and change in tables is found by the binder, which knows the tables of subqueries, views and names of WITH; it asks
-//! [`Access`](super::Access) for each. The same is asked where a name is known only when a statement runs.
+//! The row of a statement's [`Properties`](crate::properties::Properties) names what it [asks for](Asks); [`authorize`] checks
+//! that at each run, except runs of a kept plan: a plan does not outlive a change of accounts. The binder asks
+//! [`Access`](super::Access) for each table that a statement reads or changes, because it knows the tables of subqueries, views and
+//! names of WITH. Statements that learn a name only when they run ask where they learn it.
 
-use super::users::account_of;
-use super::{AccountId, Privilege, Privileges, definer_of};
-use crate::information_schema::STATEMENT_DIGESTS;
-use crate::session::{Session, SessionEntry};
+use crate::accounts::{AccountId, Privilege, Privileges, definer_of};
+use crate::properties::Asks;
+use crate::session::Session;
+use crate::session_entry::SessionEntry;
+use crate::system_names::STATEMENT_DIGESTS;
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_planner::Authority;
 use leafline_syntax::ast::{
     AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem,
-    Handler, Ident, Into as SelectInto, NotThere, PartitionAction, PartitionMaintenance, PartitionOperation,
-    ProgramKind, ResourceGroupStatement, SetItem, Show, ShowKind, StatementKind, TableName, UserOptions,
-    UserSpec, VariableScope, ViewVerb,
+    Ident, NotThere, PartitionAction, ProgramKind, SetItem, Show, ShowKind, TableName, UserOptions, UserSpec,
+    VariableScope, ViewVerb,
 };
 use leafline_table::ViewDef;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-/// Whether the session may run such a statement.
+/// Checks that the session may run a statement that asks for this.
 ///
 /// # Errors
-/// 1820 until a password that has expired is changed; 1044, 1142, 1227 for what is not granted.
-pub(crate) fn authorize(session: &Session, kind: &StatementKind) -> Result<(), MysqlError> {
-    if session.has_to_change_password() && !changes_own_password(session, kind) {
+/// 1820 until a password that has expired is changed; 1044, 1142, 1227 for privileges that the session lacks.
+pub(crate) fn authorize(session: &Session, asks: Asks<'_>) -> Result<(), MysqlError> {
+    if session.has_to_change_password() && !changes_own_password(session, asks) {
         return Err(MysqlError::must_change_password());
     }
     if session.access.is_unlimited() {
         return Ok(());
     }
     let asked = Asked { session };
-    match kind {
-        // The binder asks for each table.
-        StatementKind::Query(_)
-        | StatementKind::Insert(_)
-        | StatementKind::Update(_)
-        | StatementKind::Delete(_)
-        | StatementKind::Do(_) => Ok(()),
-        StatementKind::SelectInto { into: SelectInto::Variables(_), .. } => Ok(()),
-        StatementKind::SelectInto { into: SelectInto::Lines { .. } | SelectInto::Bytes(_), .. } => {
-            asked.of_files()
+    match asks {
+        Asks::Nothing => Ok(()),
+        Asks::Any(wanted) => asked.of_any(wanted),
+        Asks::Database(wanted, name) => asked.of_database(wanted, name),
+        Asks::Tables(wanted, tables) => asked.of_tables(wanted, tables),
+        Asks::Names(wanted, names) => names.iter().try_for_each(|name| asked.of_name(wanted, name)),
+        Asks::NewTable(create) => asked.of_new_table(create),
+        Asks::CopiedTable(create) => asked.of_copied_table(create),
+        Asks::NewView(create) => asked.of_new_view(create),
+        Asks::Program(drop) => asked.of_program(drop),
+        Asks::AlteredTable(alter) => asked.of_altered_table(alter),
+        Asks::Renamed(tables) => tables.iter().try_for_each(|(from, to)| asked.of_new_place(from, to)),
+        Asks::ExportedTable(table) => asked.of_exported_table(table),
+        Asks::CachedIndexes(indexes) => {
+            indexes.iter().try_for_each(|wanted| asked.of_table(Privilege::Index, &wanted.table))
         }
-        StatementKind::Load(load) if load.local => Ok(()),
-        StatementKind::Load(_) => asked.of_files(),
-        StatementKind::Explain(explain) => authorize(session, &explain.statement),
-        StatementKind::ExplainConnection { connection, .. } => asked.of_connection(*connection),
-        StatementKind::CreateDatabase(create) => asked.of_database(Privilege::Create, Some(&create.name)),
-        StatementKind::AlterDatabase(alter) => asked.of_database(Privilege::Alter, alter.name.as_ref()),
-        StatementKind::DropDatabase(drop) => asked.of_database(Privilege::Drop, Some(&drop.name)),
-        StatementKind::CreateTable(create) => asked.of_new_table(create),
-        StatementKind::CreateTableLike(create) => asked.of_copied_table(create),
-        StatementKind::CreateView(create) => asked.of_new_view(create),
-        StatementKind::DropView(drop) => {
-            drop.views.iter().try_for_each(|view| asked.of_name(Privilege::Drop, view))
-        }
-        StatementKind::DropProgram(drop) => asked.of_program(drop),
-        StatementKind::DropTable(drop) if drop.temporary => Ok(()),
-        StatementKind::DropTable(drop) => asked.of_tables(Privilege::Drop, &drop.tables),
-        StatementKind::CreateIndex(alter) | StatementKind::DropIndex(alter) => {
-            asked.of_table(Privilege::Index, &alter.table)
-        }
-        StatementKind::CreateHypotheticalIndex(table, _) => asked.of_table(Privilege::Select, table),
-        StatementKind::AlterTable(alter) => asked.of_altered_table(alter),
-        StatementKind::RenameTable(rename) => {
-            rename.tables.iter().try_for_each(|(from, to)| asked.of_new_place(from, to))
-        }
-        StatementKind::Truncate(table) => asked.of_table(Privilege::Drop, table),
-        StatementKind::MaintainPartitions(wanted) => asked.of_partitions(wanted),
-        StatementKind::AnalyzeTable(tables)
-        | StatementKind::OptimizeTable(tables)
-        | StatementKind::RepairTable(tables) => asked.of_tables(MAINTENANCE, tables),
-        StatementKind::AnalyzeHistogram(histogram) => asked.of_tables(MAINTENANCE, &histogram.tables),
-        StatementKind::CheckTable(tables, _) | StatementKind::ChecksumTable { tables, .. } => {
-            asked.of_tables(Privilege::Select, tables)
-        }
-        StatementKind::Handler(Handler::Open { table, .. }) => asked.of_table(Privilege::Select, table),
-        // Their table was asked for when it was opened, and is looked up again.
-        StatementKind::Handler(Handler::Read { .. } | Handler::Close(_)) => Ok(()),
-        StatementKind::LoadIndex(tables) => {
-            tables.iter().try_for_each(|wanted| asked.of_table(Privilege::Index, &wanted.table))
-        }
-        StatementKind::ExportTable { table, .. } => asked.of_exported_table(table),
-        StatementKind::Backup { .. } => asked.of_any(&[Privilege::BackupAdmin]),
-        // The name that the table gets is asked for when it is known.
-        StatementKind::ImportTable { .. } => asked.of_files(),
-        StatementKind::Advise { workload: None, .. } => asked.of_advice(),
-        StatementKind::Advise { workload: Some(_), .. } => Ok(()),
-        StatementKind::Show(show) => asked.of_show(show),
-        StatementKind::Describe { table, .. } => asked.of_shown_columns(table),
-        // Asked where the database is looked up, also for the protocol's command.
-        StatementKind::Use(_) => Ok(()),
-        StatementKind::Set(items) => items.iter().try_for_each(|item| asked.of_setting(item)),
-        StatementKind::Flush(items) => items.iter().try_for_each(|item| asked.of_flush(item)),
-        // Asked when its number is known.
-        StatementKind::Kill { .. } => Ok(()),
-        // Their statement is asked for by itself.
-        StatementKind::Prepare { .. } | StatementKind::Execute { .. } | StatementKind::Deallocate(_) => {
-            Ok(())
-        }
-        StatementKind::ResourceGroup(statement) => asked.of_resource_group(statement),
-        StatementKind::CreateUser { .. } | StatementKind::DropUser { .. } | StatementKind::RenameUser(_) => {
-            asked.of_any(&[Privilege::CreateUser])
-        }
-        StatementKind::AlterUser { users, options, .. } => asked.of_altered_users(users, *options),
-        // What is granted must be held, which is asked where it is known.
-        StatementKind::Grant(_) | StatementKind::Revoke(_) => Ok(()),
-        StatementKind::LockTables(locks) => {
-            locks.iter().try_for_each(|lock| asked.of_locked_table(&lock.table))
-        }
-        StatementKind::Begin { from_session: Some(connection), .. } => asked.of_connection(*connection),
-        StatementKind::UnlockTables
-        | StatementKind::Begin { from_session: None, .. }
-        | StatementKind::Commit(_)
-        | StatementKind::Rollback(_)
-        | StatementKind::RollbackTo(_)
-        | StatementKind::Savepoint(_)
-        | StatementKind::ReleaseSavepoint(_) => Ok(()),
+        Asks::Advice => asked.of_advice(),
+        Asks::Show(show) => asked.of_show(show),
+        Asks::Columns(table) => asked.of_shown_columns(table),
+        Asks::Settings(items) => items.iter().try_for_each(|item| asked.of_setting(item)),
+        Asks::Flush(items) => items.iter().try_for_each(|item| asked.of_flush(item)),
+        Asks::AlteredUsers(users, options) => asked.of_altered_users(users, options),
+        Asks::LockedTables(locks) => locks.iter().try_for_each(|lock| asked.of_locked_table(&lock.table)),
+        Asks::Connection(id) => asked.of_connection(id),
     }
 }
 
-/// What ANALYZE, OPTIMIZE and REPAIR ask for.
-const MAINTENANCE: Privileges = Privileges::of_both(Privilege::Select, Privilege::Insert);
-
 /// Whether a statement does nothing but give the session's own account another password.
-fn changes_own_password(session: &Session, kind: &StatementKind) -> bool {
+fn changes_own_password(session: &Session, asks: Asks<'_>) -> bool {
     let asked = Asked { session };
-    match kind {
-        StatementKind::AlterUser { users, options, .. } => asked.is_own_password(users, *options),
-        StatementKind::Set(items) => items.iter().all(|item| match item {
+    match asks {
+        Asks::AlteredUsers(users, options) => asked.is_own_password(users, options),
+        Asks::Settings(items) => items.iter().all(|item| match item {
             SetItem::Password { account, .. } => account.as_ref().is_none_or(|account| asked.is_own(account)),
             _ => false,
         }),
@@ -246,15 +182,6 @@ impl Asked<'_> {
         self.of_table(Privilege::Select, table)
     }
 
-    fn of_partitions(&self, wanted: &PartitionMaintenance) -> Result<(), MysqlError> {
-        match wanted.operation {
-            PartitionOperation::Check(_) => self.of_table(Privilege::Select, &wanted.table),
-            PartitionOperation::Analyze | PartitionOperation::Optimize | PartitionOperation::Repair => {
-                self.of_table(MAINTENANCE, &wanted.table)
-            }
-        }
-    }
-
     fn of_altered_users(&self, users: &[UserSpec], options: UserOptions) -> Result<(), MysqlError> {
         match self.is_own_password(users, options) {
             true => Ok(()),
@@ -277,7 +204,7 @@ impl Asked<'_> {
         self.of_name(wanted, &create.name)?;
         let access = &self.session.access;
         let definer = match &create.definer {
-            Some(definer) => Some(account_of(access, definer)),
+            Some(definer) => Some(access.account_of(definer)),
             None if create.verb == ViewVerb::Alter => self.view(&create.name).map(|view| definer_of(&view)),
             None => None,
         };
@@ -492,17 +419,6 @@ impl Asked<'_> {
         }
     }
 
-    fn of_resource_group(&self, statement: &ResourceGroupStatement) -> Result<(), MysqlError> {
-        match statement {
-            ResourceGroupStatement::Set { .. } => {
-                self.of_any(&[Privilege::ResourceGroupAdmin, Privilege::ResourceGroupUser])
-            }
-            ResourceGroupStatement::Create { .. }
-            | ResourceGroupStatement::Alter { .. }
-            | ResourceGroupStatement::Drop { .. } => self.of_any(&[Privilege::ResourceGroupAdmin]),
-        }
-    }
-
     fn of_connection(&self, id: u64) -> Result<(), MysqlError> {
         let entry = self.session.instance.sessions().into_iter().find(|entry| entry.id == id);
         match entry {
@@ -512,7 +428,7 @@ impl Asked<'_> {
     }
 
     fn is_own(&self, account: &AccountName) -> bool {
-        account_of(&self.session.access, account) == self.session.access.account()
+        self.session.access.account_of(account) == self.session.access.account()
     }
 
     /// Whether a connection is of the session's own user.

@@ -1,18 +1,14 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER and SET PASSWORD. Each changes all of its accounts or none.
 
-use super::grant_tables::{MAX_HOST, MAX_USER};
-use super::password::{AuthPlugin, StoredPassword};
-use super::set::{Account, AccountSet, Secret};
-use super::{Access, Accounts, Privilege};
+use crate::accounts::grant_tables::{MAX_HOST, MAX_USER};
+use crate::accounts::password::{AuthPlugin, StoredPassword};
+use crate::accounts::set::{Account, AccountSet, Secret};
+use crate::accounts::{Access, Accounts, Privilege};
 use crate::session::Session;
+use leafline_planner::Authority;
 use leafline_syntax::AccountId;
 use leafline_syntax::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
 use leafline_types::{DateTime, MysqlError};
-
-/// The account that a name in a statement means.
-pub(super) fn account_of(access: &Access, name: &AccountName) -> AccountId {
-    if name.current { access.account() } else { AccountId::new(&name.user, &name.host) }
-}
 
 /// Error 1470 for a name that is too long.
 fn check_name(id: &AccountId) -> Result<(), MysqlError> {
@@ -25,7 +21,7 @@ fn check_name(id: &AccountId) -> Result<(), MysqlError> {
 }
 
 /// Error 1227 for an account that only those may change who have SYSTEM_USER, as it has.
-pub(super) fn check_may_change(access: &Access, set: &AccountSet, id: &AccountId) -> Result<(), MysqlError> {
+pub(crate) fn check_may_change(access: &Access, set: &AccountSet, id: &AccountId) -> Result<(), MysqlError> {
     match set.accounts.get(id).is_some_and(|account| account.global.has(Privilege::SystemUser)) {
         true => access.check_any(&[Privilege::SystemUser]),
         false => Ok(()),
@@ -34,21 +30,21 @@ pub(super) fn check_may_change(access: &Access, set: &AccountSet, id: &AccountId
 
 /// Accounts for which an operation is not possible.
 #[derive(Default)]
-pub(super) struct Failed(Vec<String>);
+pub(crate) struct Failed(Vec<String>);
 
 impl Failed {
-    pub(super) fn push(&mut self, id: &AccountId) {
+    pub(crate) fn push(&mut self, id: &AccountId) {
         self.0.push(id.to_string());
     }
 
     /// Error 1396 if there is any.
-    pub(super) fn check(self, operation: &str) -> Result<(), MysqlError> {
+    pub(crate) fn check(self, operation: &str) -> Result<(), MysqlError> {
         if self.0.is_empty() { Ok(()) } else { Err(MysqlError::cannot_user(operation, self.0.join(","))) }
     }
 }
 
 /// Now, to the second, in UTC.
-pub(super) fn this_second(session: &Session) -> Option<DateTime> {
+pub(crate) fn this_second(session: &Session) -> Option<DateTime> {
     let micros = session.now().utc.epoch_micros()?;
     DateTime::from_epoch_micros(micros - micros.rem_euclid(1_000_000))
 }
@@ -117,7 +113,7 @@ impl Accounts {
         let now = this_second(session);
         let mut failed = Failed::default();
         for user in users {
-            let id = account_of(&session.access, &user.account);
+            let id = session.access.account_of(&user.account);
             check_name(&id)?;
             if set.accounts.contains_key(&id) {
                 match if_not_exists {
@@ -152,7 +148,7 @@ impl Accounts {
         let now = this_second(session);
         let mut failed = Failed::default();
         for user in users {
-            let id = account_of(&session.access, &user.account);
+            let id = session.access.account_of(&user.account);
             self.rescue(&mut set, &session.access, &id, user.secret.is_some());
             check_not_damaged(&set)?;
             check_may_change(&session.access, &set, &id)?;
@@ -187,7 +183,7 @@ impl Accounts {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
         let access = &session.access;
-        let id = account.map_or_else(|| access.account(), |name| account_of(access, name));
+        let id = account.map_or_else(|| access.account(), |name| access.account_of(name));
         self.rescue(&mut set, access, &id, true);
         check_not_damaged(&set)?;
         check_may_change(access, &set, &id)?;
@@ -212,7 +208,7 @@ impl Accounts {
         check_not_damaged(&set)?;
         let mut failed = Failed::default();
         for user in users {
-            let id = account_of(&session.access, user);
+            let id = session.access.account_of(user);
             check_may_change(&session.access, &set, &id)?;
             match set.accounts.contains_key(&id) {
                 true => set.remove(&id),
@@ -239,7 +235,7 @@ impl Accounts {
         check_not_damaged(&set)?;
         let mut failed = Failed::default();
         for (from, to) in renamed {
-            let (from, to) = (account_of(&session.access, from), account_of(&session.access, to));
+            let (from, to) = (session.access.account_of(from), session.access.account_of(to));
             check_name(&to)?;
             check_may_change(&session.access, &set, &from)?;
             match set.accounts.contains_key(&from) && !set.accounts.contains_key(&to) {
@@ -261,6 +257,6 @@ impl Accounts {
 }
 
 /// Error 1105 while the accounts on disk cannot be read: they would be replaced by others.
-pub(super) fn check_not_damaged(set: &AccountSet) -> Result<(), MysqlError> {
+pub(crate) fn check_not_damaged(set: &AccountSet) -> Result<(), MysqlError> {
     set.damage.as_ref().map_or(Ok(()), |why| Err(MysqlError::unknown_error(why)))
 }

@@ -1,9 +1,9 @@
 //! What other sessions may see of a session: `SHOW PROCESSLIST`, and the way to `KILL` it.
 
-use crate::accounts::AccountId;
+use crate::plans::RunningPlan;
 use crate::resource_group::ResourceGroup;
-use crate::statement::planned::RunningPlan;
 use crate::status::{Command, RareCommands, SessionCounters};
+use leafline_syntax::AccountId;
 use leafline_table::{RegisteredSnapshot, TransactionWatch};
 use leafline_types::{CancelToken, Progress};
 use parking_lot::Mutex;
@@ -83,7 +83,7 @@ enum Running {
 
 /// The text of a statement.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum StatementText<'s> {
+pub(crate) enum StatementText<'s> {
     /// As it came.
     Of(&'s str),
     /// Kept with a prepared statement.
@@ -146,7 +146,7 @@ impl SessionEntry {
     }
 
     /// Keeps what the client has said of itself, once.
-    pub(super) fn set_attributes(&self, mut attributes: ConnectAttributes) {
+    pub(crate) fn set_attributes(&self, mut attributes: ConnectAttributes) {
         let mut bytes = 0;
         let end = attributes.iter().position(|(name, value)| {
             bytes += name.len() + value.len();
@@ -174,7 +174,7 @@ impl SessionEntry {
     }
 
     /// A statement begins; the group that the session is in.
-    pub(super) fn begin(&self, sql: StatementText<'_>, now: Instant) -> Option<Arc<ResourceGroup>> {
+    pub(crate) fn begin(&self, sql: StatementText<'_>, now: Instant) -> Option<Arc<ResourceGroup>> {
         let mut state = self.state.lock();
         state.statement = match sql {
             StatementText::Of(sql) => {
@@ -190,7 +190,7 @@ impl SessionEntry {
     }
 
     /// The statement is over; the session has counted so much. When that was is `None` after one that took no time that anybody would see.
-    pub(super) fn end(&self, counters: &SessionCounters, ended: Option<Instant>) {
+    pub(crate) fn end(&self, counters: &SessionCounters, ended: Option<Instant>) {
         self.progress.end();
         let mut state = self.state.lock();
         state.statement = Running::Nothing;
@@ -214,7 +214,7 @@ impl SessionEntry {
     }
 
     /// Counts a command that is rare.
-    pub(super) fn count_command(&self, command: Command) {
+    pub(crate) fn count_command(&self, command: Command) {
         self.state.lock().commands.count(command);
     }
 
@@ -233,7 +233,7 @@ impl SessionEntry {
         self.prepared.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_prepared(&self, statements: usize) {
+    pub(crate) fn set_prepared(&self, statements: usize) {
         self.prepared.store(statements as u64, Ordering::Relaxed);
     }
 
@@ -257,11 +257,11 @@ impl SessionEntry {
     }
 
     /// The snapshot that other sessions may read at, too.
-    pub(super) fn snapshot(&self) -> Option<RegisteredSnapshot> {
+    pub(crate) fn snapshot(&self) -> Option<RegisteredSnapshot> {
         self.state.lock().snapshot.clone()
     }
 
-    pub(super) fn set_snapshot(&self, snapshot: Option<RegisteredSnapshot>) {
+    pub(crate) fn set_snapshot(&self, snapshot: Option<RegisteredSnapshot>) {
         self.state.lock().snapshot = snapshot;
     }
 
@@ -271,7 +271,7 @@ impl SessionEntry {
     }
 
     /// The session begins a transaction.
-    pub(super) fn begins_transaction(&self, watch: TransactionWatch) {
+    pub(crate) fn begins_transaction(&self, watch: TransactionWatch) {
         let number = LAST_TRANSACTION.fetch_add(1, Ordering::Relaxed) + 1;
         self.state.lock().transaction = Some(BegunTransaction { number, since: SystemTime::now(), watch });
     }

@@ -4,9 +4,10 @@ use super::{
     Constant, Getter, Scope, Setter, Variable, flag, kept_number, number, of_session, on_off, only, settable,
     shared, shown, switch, text, word,
 };
-use crate::session::connection::CompressionAlgorithms;
-use crate::session::settings::{Modes, ServerAccess, SessionIsolation, Settings, TimeZone};
-use crate::session::state_changes::{TrackSettings, TransactionInfo};
+use crate::settings::{
+    CompressionAlgorithms, Modes, ServerAccess, SessionIsolation, Settings, TimeZone, TrackSettings,
+    TransactionInfo,
+};
 use leafline_access::cost::DeviceChoice;
 use leafline_expr::functions::{BlockEncryption, TimeNames, locale_name};
 use leafline_planner::optimizer::OptimizerSwitches;

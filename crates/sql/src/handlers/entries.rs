@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 /// An entry of an index.
 #[derive(Clone)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Its key.
-    pub(super) key: Vec<u8>,
+    pub(crate) key: Vec<u8>,
     /// The number of its partition; 0 in a table without partitions.
-    pub(super) partition: usize,
+    pub(crate) partition: usize,
 }
 
 /// A place in the order of an index.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// Between entries: before this key in all partitions; `None`: behind the last one.
     Before(Option<Vec<u8>>),
     /// At an entry.
@@ -28,38 +28,38 @@ pub(super) enum Place {
 
 impl Place {
     /// Before all entries.
-    pub(super) fn first() -> Place {
+    pub(crate) fn first() -> Place {
         Place::Before(Some(Vec::new()))
     }
 
     /// Behind all entries.
-    pub(super) fn end() -> Place {
+    pub(crate) fn end() -> Place {
         Place::Before(None)
     }
 }
 
 /// A walk through an index.
-pub(super) struct Walk {
+pub(crate) struct Walk {
     direction: Direction,
     /// The place that it has come to.
-    pub(super) from: Place,
+    pub(crate) from: Place,
     /// The keys that it ends behind begin so; empty: at the end of the index.
     within: Vec<u8>,
 }
 
 impl Walk {
     /// To the end of the index.
-    pub(super) fn new(direction: Direction, from: Place) -> Walk {
+    pub(crate) fn new(direction: Direction, from: Place) -> Walk {
         Walk { direction, from, within: Vec::new() }
     }
 
     /// Over the keys that begin with these bytes.
-    pub(super) fn within(prefix: Vec<u8>) -> Walk {
+    pub(crate) fn within(prefix: Vec<u8>) -> Walk {
         Walk { direction: Direction::Forward, from: Place::Before(Some(prefix.clone())), within: prefix }
     }
 
     /// The place behind what it walks over.
-    pub(super) fn end(&self) -> Place {
+    pub(crate) fn end(&self) -> Place {
         match self.direction {
             Direction::Forward if self.within.is_empty() => Place::end(),
             Direction::Forward => Place::Before(prefix_successor(&self.within)),
@@ -68,12 +68,12 @@ impl Walk {
     }
 
     /// Comes to an entry.
-    pub(super) fn pass(&mut self, entry: Entry) {
+    pub(crate) fn pass(&mut self, entry: Entry) {
         self.from = Place::At(entry);
     }
 
     /// Counts a step.
-    pub(super) fn count(&self, counters: &mut Counters) {
+    pub(crate) fn count(&self, counters: &mut Counters) {
         match self.direction {
             Direction::Forward => counters.handler_read_next += 1,
             Direction::Reverse => counters.handler_read_prev += 1,
@@ -109,7 +109,7 @@ impl Walk {
 ///
 /// # Errors
 /// Reading the index fails with the errors of [`ReadView::entries`] and of its cursor.
-pub(super) fn next_entries(
+pub(crate) fn next_entries(
     view: &ReadView,
     table: &Arc<TableDef>,
     index: &IndexDef,

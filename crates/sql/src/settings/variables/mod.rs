@@ -23,7 +23,7 @@ mod meanings;
 mod other_servers;
 mod server_wide;
 
-use super::settings::{Modes, Settings};
+use super::{Modes, Settings};
 use crate::accounts::password::AuthPlugin;
 use kept::Constant;
 pub use kept::KeptValues;
@@ -444,7 +444,7 @@ const HINTABLE: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::settings::SessionIsolation;
+    use crate::settings::SessionIsolation;
 
     #[test]
     fn names_are_unique_and_every_default_can_be_set() {

@@ -1,35 +1,39 @@
 //! What a session may know of: the databases, tables, views and connections with which it may do anything. SHOW and information_schema
 //! list these and no others.
 
-use super::{AccountId, Privilege};
-use crate::information_schema::{self, Definition};
-use crate::session::{Session, SessionEntry};
+use super::{Definition, SystemView, TABLES, tables_of};
+use crate::accounts::{Access, AccountId, Privilege};
+use crate::instance::Instance;
+use crate::session_entry::SessionEntry;
+use crate::system_names::DATABASES;
+use leafline_planner::Authority;
 use leafline_table::{Catalog, DatabaseDef, TableDef, ViewDef};
 use std::sync::Arc;
 
 /// What a session may know of, as it is now.
 pub(crate) struct Visible<'s> {
-    session: &'s Session,
+    access: &'s Access,
+    instance: &'s Arc<Instance>,
     catalog: Arc<Catalog>,
 }
 
-impl Session {
-    /// What it may know of.
-    pub(crate) fn visible(&self) -> Visible<'_> {
-        Visible { session: self, catalog: self.instance.engine().catalog() }
+impl<'s> SystemView<'s> {
+    /// What the session may know of.
+    pub(crate) fn visible(&self) -> Visible<'s> {
+        Visible { access: self.access, instance: self.instance, catalog: self.instance.engine().catalog() }
     }
 }
 
 impl Visible<'_> {
     /// The databases with stored tables, by name.
     pub(crate) fn databases(&self) -> impl Iterator<Item = &Arc<DatabaseDef>> {
-        self.catalog.databases().filter(|database| self.session.access.sees_database(&database.name))
+        self.catalog.databases().filter(|database| self.access.sees_database(&database.name))
     }
 
     /// The others.
     pub(crate) fn computed_databases(&self) -> impl Iterator<Item = &str> {
-        let sees = |name: &&str| self.session.access.sees_database(name);
-        information_schema::DATABASES.into_iter().filter(sees)
+        let sees = |name: &&str| self.access.sees_database(name);
+        DATABASES.into_iter().filter(sees)
     }
 
     /// The stored tables of a database, by name.
@@ -44,7 +48,7 @@ impl Visible<'_> {
 
     /// The tables of a database that are no stored ones, by name.
     pub(crate) fn computed_of(&self, database: &str) -> impl Iterator<Item = &'static Definition> {
-        information_schema::tables_of(database).filter(|table| self.sees(table.database, table.name))
+        tables_of(database).filter(|table| self.sees(table.database, table.name))
     }
 
     /// All stored tables, by database and name.
@@ -59,7 +63,7 @@ impl Visible<'_> {
 
     /// All tables that are no stored ones, by database and name.
     pub(crate) fn computed(&self) -> impl Iterator<Item = &'static Definition> {
-        information_schema::TABLES.iter().filter(|table| self.sees(table.database, table.name))
+        TABLES.iter().filter(|table| self.sees(table.database, table.name))
     }
 
     /// The stored table of a name.
@@ -68,13 +72,13 @@ impl Visible<'_> {
     }
 
     fn sees(&self, database: &str, name: &str) -> bool {
-        self.session.access.sees_table(database, name)
+        self.access.sees_table(database, name)
     }
 
     /// The connections: all with PROCESS, else those of the same user.
     pub(crate) fn connections(&self) -> Vec<Arc<SessionEntry>> {
-        let access = &self.session.access;
-        let mut all = self.session.instance.sessions();
+        let access = self.access;
+        let mut all = self.instance.sessions();
         if !access.on_everything().has(Privilege::Process) {
             let AccountId { user, .. } = access.account();
             all.retain(|entry| entry.account.as_ref().is_some_and(|account| account.user == user));

@@ -1,0 +1,71 @@
+//! The rows of `USER_PRIVILEGES`, `SCHEMA_PRIVILEGES` and `TABLE_PRIVILEGES`.
+
+use super::{CATALOG, SystemView, text, yes_no};
+use crate::accounts::set::AccountSet;
+use crate::accounts::{Privilege, Privileges};
+use leafline_planner::Authority;
+use leafline_syntax::AccountId;
+use leafline_types::Value;
+use std::sync::Arc;
+
+/// The accounts, and those of them that a session may know of: all if it may read the tables that they are in, else its own.
+fn seen(system: &SystemView<'_>) -> (Arc<AccountSet>, impl Fn(&AccountId) -> bool + use<>) {
+    let all = system.access.on_database("mysql").has(Privilege::Select);
+    let own = system.access.account();
+    (system.instance.accounts().set(), move |id: &AccountId| all || *id == own)
+}
+
+/// A row each of a set, or one for USAGE: whose, of what, which, and whether it may be granted.
+fn rows_of(
+    id: &AccountId,
+    of: &[&str],
+    granted: Privileges,
+    grantable: impl Fn(Privilege) -> bool,
+) -> Vec<Vec<Value>> {
+    let row = |name: &str, grantable: bool| -> Vec<Value> {
+        let mut row = vec![text(id.to_string().as_str()), text(CATALOG)];
+        row.extend(of.iter().map(|name| text(*name)));
+        row.extend([text(name), yes_no(grantable)]);
+        row
+    };
+    let without_option = granted.without(Privilege::GrantOption);
+    if without_option.is_empty() {
+        return vec![row("USAGE", granted.has(Privilege::GrantOption))];
+    }
+    without_option.iter().map(|privilege| row(privilege.name(), grantable(privilege))).collect()
+}
+
+/// `information_schema.USER_PRIVILEGES`.
+pub(super) fn user_privileges(system: &SystemView<'_>) -> Vec<Vec<Value>> {
+    let (set, is_seen) = seen(system);
+    let known = set.accounts.iter().filter(|(id, _)| is_seen(id));
+    let rows = known.flat_map(|(id, account)| {
+        let option = account.global.has(Privilege::GrantOption);
+        rows_of(id, &[], account.global, |privilege| match Privileges::DYNAMIC.has(privilege) {
+            true => account.grantable.has(privilege),
+            false => option,
+        })
+    });
+    rows.collect()
+}
+
+/// `information_schema.SCHEMA_PRIVILEGES`.
+pub(super) fn database_privileges(system: &SystemView<'_>) -> Vec<Vec<Value>> {
+    let (set, is_seen) = seen(system);
+    let known = set.databases.iter().filter(|((id, _), _)| is_seen(id));
+    let rows = known.flat_map(|((id, pattern), granted)| {
+        rows_of(id, &[pattern], *granted, |_| granted.has(Privilege::GrantOption))
+    });
+    rows.collect()
+}
+
+/// `information_schema.TABLE_PRIVILEGES`.
+pub(super) fn table_privileges(system: &SystemView<'_>) -> Vec<Vec<Value>> {
+    let (set, is_seen) = seen(system);
+    let known = set.tables.iter().filter(|((id, ..), _)| is_seen(id));
+    let rows = known.flat_map(|((id, database, table), grant)| {
+        let option = grant.privileges.has(Privilege::GrantOption);
+        rows_of(id, &[database, table], grant.privileges, |_| option)
+    });
+    rows.collect()
+}

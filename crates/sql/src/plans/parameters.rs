@@ -1,0 +1,82 @@
+//! Which values of its parameters a plan is for, and what they are for it.
+
+use leafline_expr::build;
+use leafline_types::{Coercibility, Collation, ExprType, SqlType, Value};
+use std::borrow::Cow;
+
+/// What a plan takes its parameters to be.
+pub(crate) struct Parameters {
+    /// Their types.
+    pub(crate) types: Vec<ExprType>,
+    /// Those that are compared with dates or times, and the types of these.
+    pub(crate) beside_times: Vec<(usize, SqlType)>,
+    /// Those that are compared with columns of numbers.
+    pub(crate) beside_numbers: Vec<usize>,
+}
+
+impl Parameters {
+    /// Whether these values are of the types that they were taken to have.
+    pub(crate) fn are(&self, values: &[Value], collation: Collation) -> bool {
+        let is_of = |value: &Value, ty: &ExprType| parameter_type(value, collation) == *ty;
+        values.len() == self.types.len()
+            && values.iter().zip(&self.types).all(|(value, ty)| is_of(value, ty))
+            && self.beside_times.iter().all(|(number, time)| {
+                values.get(*number).is_none_or(|value| build::is_comparable(value, time))
+            })
+    }
+}
+
+/// The types that these values have.
+pub(crate) fn types_of(values: &[Value], collation: Collation) -> Vec<ExprType> {
+    values.iter().map(|value| parameter_type(value, collation)).collect()
+}
+
+/// The values: texts of digits, of parameters with these numbers, are the numbers that they are as literals beside columns of numbers.
+pub(crate) fn with_numbers<'v>(values: &'v [Value], beside_numbers: &[usize]) -> Cow<'v, [Value]> {
+    let mut taken = Cow::Borrowed(values);
+    for &at in beside_numbers {
+        if let Some(number) = values.get(at).and_then(build::number_of_text)
+            && let Some(value) = taken.to_mut().get_mut(at)
+        {
+            *value = number;
+        }
+    }
+    taken
+}
+
+/// The type that the value of a parameter or of a user variable is taken to have.
+pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
+    match value {
+        Value::Null => ExprType::NULL,
+        Value::Int(_) => ExprType::numeric(SqlType::BIGINT, false),
+        Value::UInt(_) => ExprType::numeric(SqlType::BIGINT_UNSIGNED, false),
+        Value::Decimal(decimal) => {
+            // Rounded up, as below: nines of digits before the point are what decimals are stored by.
+            let whole = decimal.digits().saturating_sub(decimal.scale()).max(1).next_multiple_of(9);
+            let precision = whole.saturating_add(decimal.scale()).min(65);
+            let ty = SqlType::decimal(precision, decimal.scale());
+            ExprType::numeric(ty, false)
+        }
+        Value::Double(_) => ExprType::numeric(SqlType::Double, false),
+        Value::String(text) => {
+            // Rounded up: a plan is kept for values of other lengths.
+            let characters = if text.len() <= 32 { 32 } else { text.chars().count().max(32) };
+            let length = characters.next_power_of_two();
+            let ty = SqlType::Varchar { len: u32::try_from(length).unwrap_or(u32::MAX) };
+            ExprType::string(ty, false, collation, Coercibility::Coercible)
+        }
+        Value::Bytes(bytes) => {
+            let ty = SqlType::Varbinary { len: u32::try_from(bytes.len()).unwrap_or(u32::MAX) };
+            ExprType::string(ty, false, Collation::Binary, Coercibility::Coercible)
+        }
+        Value::Json(_) => ExprType::json(false),
+        Value::Date(_) => ExprType::numeric(SqlType::Date, false),
+        Value::DateTime(_) => ExprType::numeric(SqlType::DateTime { fsp: 6 }, false),
+        Value::Time(_) => ExprType::numeric(SqlType::Time { fsp: 6 }, false),
+    }
+}
+
+/// The SQL type that a value of a program has.
+pub fn type_of(value: &Value) -> SqlType {
+    parameter_type(value, Collation::DEFAULT).sql
+}

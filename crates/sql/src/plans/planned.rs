@@ -1,0 +1,259 @@
+//! A statement that was bound and planned once, and is executed any number of times.
+
+use super::parameters::Parameters;
+use super::{ByKey, ShortWay, TableUse};
+use crate::digest::Digest;
+use crate::index_uses::PlanRuns;
+use crate::plan_facts::PlanFacts;
+use crate::result::ColumnMeta;
+use crate::settings::Settings;
+use leafline_planner::bound::{BoundDelete, BoundInsert, BoundUpdate};
+use leafline_planner::plan::{Plan, PlanParts, RowLimit, Scan};
+use leafline_syntax::ast::{Explain, ExplainFormat, Into, StatementKind};
+use leafline_table::{Catalog, TableId};
+use leafline_types::{MysqlError, Value};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// A statement that is ready to run, and what must not have changed meanwhile.
+pub(crate) struct Planned {
+    pub(crate) work: Arc<Work>,
+    pub(crate) parts: Arc<PlanParts>,
+    /// Warnings that binding gave, raised again at each execution.
+    pub(crate) warnings: Vec<MysqlError>,
+    /// What its parameters were taken to be.
+    pub(crate) parameters: Parameters,
+    /// The values of variables are in the plan.
+    pub(crate) reads_variables: bool,
+    /// The version of the definitions.
+    pub(crate) catalog_version: u64,
+    /// The version of the session's own tables.
+    pub(crate) own_tables: u64,
+    /// The version of the accounts: what it does was allowed then.
+    pub(crate) access_version: u64,
+    /// Who runs it may see how.
+    pub(crate) explainable: bool,
+    /// The tables it uses.
+    pub(crate) uses: Vec<TableUse>,
+    pub(crate) settings: Settings,
+    pub(crate) database: Option<String>,
+    /// The tables read, with their row counts when the plan was made.
+    pub(crate) sizes: Vec<(TableId, u64)>,
+    pub(crate) chosen: Chosen,
+    /// The time that a hint gives it, milliseconds.
+    pub(crate) max_execution_time: Option<u64>,
+    pub(crate) short_way: Mutex<ShortWay>,
+    pub(crate) digest: Arc<Digest>,
+    pub(crate) facts: PlanFacts,
+    pub(crate) runs: PlanRuns,
+}
+
+/// What of a plan was chosen for the values of parameters.
+pub(crate) enum Chosen {
+    /// These scans, or none.
+    Scans(Vec<Arc<Scan>>),
+    /// What would be chosen for others is not known: it was for these, and is, for so many runs more.
+    For(Vec<Value>, AtomicU32),
+}
+
+/// The plan of a statement while it runs, for other sessions to explain.
+#[derive(Clone)]
+pub(crate) struct RunningPlan {
+    pub(crate) work: Arc<Work>,
+    pub(crate) parts: Arc<PlanParts>,
+    pub(crate) explainable: bool,
+}
+
+impl fmt::Debug for RunningPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningPlan").finish_non_exhaustive()
+    }
+}
+
+pub(crate) enum Work {
+    Select {
+        plan: Arc<Plan>,
+        columns: Arc<[ColumnMeta]>,
+        /// With SQL_CALC_FOUND_ROWS: the LIMIT, which the plan does not know.
+        window: Option<RowLimit>,
+    },
+    Insert {
+        insert: Box<BoundInsert>,
+        plan: Option<Arc<Plan>>,
+    },
+    Update {
+        update: Box<BoundUpdate>,
+        plan: Arc<Plan>,
+        by_key: Option<ByKey>,
+    },
+    Delete {
+        delete: Box<BoundDelete>,
+        plan: Arc<Plan>,
+        by_key: Option<ByKey>,
+    },
+    Explain {
+        work: Box<Work>,
+        how: How,
+    },
+    /// A SELECT whose rows go elsewhere.
+    Into {
+        work: Box<Work>,
+        into: Into,
+    },
+}
+
+impl Work {
+    /// Whether it runs a SELECT.
+    pub(crate) fn runs_query(&self) -> bool {
+        match self {
+            Work::Select { .. } | Work::Into { .. } => true,
+            Work::Explain { work, how } => *how == How::Analyze && work.runs_query(),
+            Work::Insert { .. } | Work::Update { .. } | Work::Delete { .. } => false,
+        }
+    }
+
+    /// What a statement of this kind makes of it: into variables, or explained as `how` says.
+    pub(crate) fn for_statement(self, kind: &StatementKind, how: Option<How>) -> Result<Work, MysqlError> {
+        if let (
+            StatementKind::SelectInto { into: Into::Variables(variables), .. },
+            Work::Select { columns, .. },
+        ) = (kind, &self)
+            && columns.len() != variables.len()
+        {
+            return Err(MysqlError::wrong_number_of_columns_in_select());
+        }
+        match (how, kind) {
+            (Some(How::Analyze), _) if !matches!(self, Work::Select { .. }) => {
+                Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"))
+            }
+            // What is explained is not done.
+            (Some(how), _) => Ok(Work::Explain { work: Box::new(self), how }),
+            (None, StatementKind::SelectInto { into, .. }) => {
+                Ok(Work::Into { work: Box::new(self), into: into.clone() })
+            }
+            (None, _) => Ok(self),
+        }
+    }
+
+    /// The plan of the rows that it reads.
+    pub(crate) fn plan(&self) -> Option<&Plan> {
+        match self {
+            Work::Select { plan, .. } | Work::Update { plan, .. } | Work::Delete { plan, .. } => Some(plan),
+            Work::Insert { plan, .. } => plan.as_deref(),
+            Work::Explain { work, .. } | Work::Into { work, .. } => work.plan(),
+        }
+    }
+}
+
+impl Planned {
+    /// The columns of the rows that it gives.
+    pub(crate) fn columns(&self) -> &[ColumnMeta] {
+        match &*self.work {
+            Work::Select { columns, .. } => columns,
+            _ => &[],
+        }
+    }
+
+    /// The plan, if it is a query whose rows are shown as the plan gives them.
+    pub(crate) fn query(&self) -> Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)> {
+        match &*self.work {
+            Work::Select { plan, columns, window: None } => Some((plan, columns)),
+            _ => None,
+        }
+    }
+
+    /// Whether the tables that it uses are as they were in `catalog`.
+    pub(crate) fn has_tables_of(&self, catalog: &Catalog, now: &Catalog) -> bool {
+        catalog.version() == now.version()
+            || self.sizes.iter().all(|(table, _)| {
+                match (catalog.table_by_id(*table), now.table_by_id(*table)) {
+                    (Some(then), Some(now)) => Arc::ptr_eq(then, now),
+                    _ => false,
+                }
+            })
+    }
+
+    /// The tables that it uses.
+    pub(crate) fn uses(&self) -> &[TableUse] {
+        &self.uses
+    }
+
+    /// Milliseconds that it may take, if it is a query; 0 if as many as it likes.
+    pub(crate) fn time_limit(&self, settings: &Settings) -> u64 {
+        self.max_execution_time.unwrap_or(settings.max_execution_time)
+    }
+
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
+    }
+
+    pub(crate) fn parts(&self) -> &Arc<PlanParts> {
+        &self.parts
+    }
+
+    /// Whether it has no parts, nor anything to say each time that it is run.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.warnings.is_empty() && self.parts.subqueries.is_empty() && self.parts.commons.is_empty()
+    }
+
+    pub(crate) fn short_way(&self) -> MutexGuard<'_, ShortWay> {
+        self.short_way.lock()
+    }
+
+    /// The numbers of the indexes that it may read.
+    pub(crate) fn indexes(&self) -> BTreeSet<u64> {
+        let mut found = BTreeSet::new();
+        let plans = self.work.plan().into_iter().chain(self.parts.plans());
+        plans.for_each(|plan| {
+            plan.for_each_path(&mut |path| {
+                found.insert(path.index.id);
+            })
+        });
+        found
+    }
+
+    /// What it is expected to cost with what it refers to, microseconds.
+    pub(crate) fn cost_us(&self) -> f64 {
+        let once =
+            self.parts.subqueries.values().filter(|subquery| !subquery.became_join && !subquery.is_dependent);
+        let commons = self.parts.commons.values().map(|common| &common.plan);
+        let parts = once.map(|subquery| &subquery.plan).chain(commons);
+        self.work.plan().into_iter().chain(parts).map(|plan| plan.root.estimate.cost_us).sum()
+    }
+
+    /// Rows that are expected: of the result, or to be changed.
+    pub(crate) fn expected_rows(&self) -> f64 {
+        self.work.plan().map_or(0.0, |plan| plan.root.estimate.rows)
+    }
+}
+
+/// What EXPLAIN shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    Table,
+    Tree,
+    Json,
+    /// The tree, after the statement was run.
+    Analyze,
+}
+
+impl How {
+    /// How a statement is explained: as the settings have it where it does not say.
+    pub(crate) fn of(explain: &Explain, settings: &Settings) -> How {
+        match explain.analyze {
+            true => How::Analyze,
+            false => How::with_format(explain.format.unwrap_or(settings.explain_format)),
+        }
+    }
+
+    pub(crate) fn with_format(format: ExplainFormat) -> How {
+        match format {
+            ExplainFormat::Traditional => How::Table,
+            ExplainFormat::Json => How::Json,
+            ExplainFormat::Tree => How::Tree,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! SELECTs of a few rows along one access path: from the parameters to the rows without operators.
+
+use super::{Planned, Work};
+use crate::result::ColumnMeta;
+use leafline_access::RowScan;
+use leafline_expr::ExprKind;
+use leafline_planner::plan::{self, Node, Operator, RowLimit};
+use leafline_types::MysqlError;
+use std::sync::Arc;
+
+/// Executions that go the long way after the short one was tried in vain.
+const REST: u32 = 32;
+
+/// Whether a planned statement can be run the short way.
+#[derive(Default)]
+pub(crate) enum ShortWay {
+    /// Nobody has asked yet.
+    #[default]
+    Unknown,
+    /// It cannot.
+    None,
+    /// It can.
+    Ready(Box<ShortRead>),
+    /// It can, but was of no use of late: so many executions are not to try.
+    Resting(Box<ShortRead>, u32),
+}
+
+/// What is kept between two executions.
+pub(crate) struct ShortRead {
+    pub(crate) scan: RowScan,
+    pub(crate) limit: Option<RowLimit>,
+    /// Columns whose values clients get in another form.
+    pub(crate) converted: Vec<usize>,
+    pub(crate) columns: Arc<[ColumnMeta]>,
+}
+
+impl ShortRead {
+    /// The short way of a plan, if it has one.
+    fn new(root: &Node, columns: &Arc<[ColumnMeta]>) -> Result<Option<ShortRead>, MysqlError> {
+        let (node, limit) = match &root.operator {
+            Operator::Limit(plan::Limit { input, limit }) => (&**input, Some(limit.clone())),
+            _ => (root, None),
+        };
+        let (node, output) = match &node.operator {
+            Operator::Project(plan::Project { input, expressions }) => {
+                let column = |expression: &leafline_expr::Expr| match expression.kind {
+                    ExprKind::Column(at) => Some(at),
+                    _ => None,
+                };
+                match expressions.iter().map(column).collect::<Option<Vec<usize>>>() {
+                    Some(output) => (&**input, output),
+                    None => return Ok(None),
+                }
+            }
+            _ => (node, (0..node.types.len()).collect()),
+        };
+        let Operator::Scan(path) = &node.operator else { return Ok(None) };
+        // All of an index is not short, unless somebody wants no more.
+        if path.path.constraint.is_unbounded() && limit.is_none() {
+            return Ok(None);
+        }
+        let scan = RowScan::new(&path.path, &output)?;
+        let converted = columns.iter().enumerate().filter(|(_, column)| column.ty.plain().is_some());
+        let converted = converted.map(|(at, _)| at).collect();
+        Ok(scan.map(|scan| ShortRead { scan, limit, converted, columns: columns.clone() }))
+    }
+}
+
+impl ShortWay {
+    fn of(planned: &Planned) -> Result<ShortWay, MysqlError> {
+        let Work::Select { plan, columns, window: None } = planned.work() else { return Ok(ShortWay::None) };
+        if plan.locks_rows() || !planned.is_plain() {
+            return Ok(ShortWay::None);
+        }
+        let read = ShortRead::new(&plan.root, columns)?;
+        Ok(read.map_or(ShortWay::None, |read| ShortWay::Ready(Box::new(read))))
+    }
+
+    /// What is to be tried now.
+    pub(crate) fn ready(&mut self, planned: &Planned) -> Result<Option<&mut ShortRead>, MysqlError> {
+        if let ShortWay::Unknown = self {
+            *self = ShortWay::of(planned)?;
+        }
+        if let ShortWay::Resting(_, left) = self {
+            *left -= 1;
+            if *left == 0
+                && let ShortWay::Resting(read, _) = std::mem::replace(self, ShortWay::None)
+            {
+                *self = ShortWay::Ready(read);
+            }
+            return Ok(None);
+        }
+        match self {
+            ShortWay::Ready(read) => Ok(Some(read)),
+            _ => Ok(None),
+        }
+    }
+
+    pub(crate) fn rest(&mut self) {
+        if let ShortWay::Ready(read) = std::mem::replace(self, ShortWay::None) {
+            *self = ShortWay::Resting(read, REST);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The commands of MySQL's `Com_*` counters that count INSERT, UPDATE, DELETE, DROP, REVOKE and SHOW, whose kinds have several.
+
+use crate::command::Command;
+use leafline_syntax::ast::{
+    Delete, Insert, InsertSource, NotThere, ProgramKind, Revoke, ShowKind, TableReference, Update,
+};
+
+pub(super) fn insert(insert: &Insert) -> Command {
+    match (insert.replace, matches!(insert.source, InsertSource::Query(_))) {
+        (true, true) => Command::ReplaceSelect,
+        (true, false) => Command::Replace,
+        (false, true) => Command::InsertSelect,
+        (false, false) => Command::Insert,
+    }
+}
+
+pub(super) fn update(update: &Update) -> Command {
+    match update.tables.as_slice() {
+        [TableReference::Table { .. }] => Command::Update,
+        _ => Command::UpdateMulti,
+    }
+}
+
+pub(super) fn delete(delete: &Delete) -> Command {
+    if delete.targets.is_empty() { Command::Delete } else { Command::DeleteMulti }
+}
+
+pub(super) fn drop(kind: ProgramKind) -> Command {
+    match kind {
+        ProgramKind::Procedure => Command::DropProcedure,
+        ProgramKind::Function => Command::DropFunction,
+        ProgramKind::Trigger => Command::DropTrigger,
+        ProgramKind::Event => Command::DropEvent,
+    }
+}
+
+pub(super) fn revoke(revoke: &Revoke) -> Command {
+    if revoke.level.is_none() { Command::RevokeAll } else { Command::Revoke }
+}
+
+pub(super) fn show(kind: &ShowKind) -> Command {
+    match kind {
+        ShowKind::Help(_) => Command::Help,
+        ShowKind::Databases => Command::ShowDatabases,
+        ShowKind::Tables { .. } => Command::ShowTables,
+        ShowKind::TableStatus { .. } => Command::ShowTableStatus,
+        ShowKind::Columns { .. } => Command::ShowFields,
+        ShowKind::Index { .. } => Command::ShowKeys,
+        ShowKind::CreateTable(_) | ShowKind::CreateView(_) => Command::ShowCreateTable,
+        ShowKind::CreateDatabase { .. } => Command::ShowCreateDatabase,
+        ShowKind::Status { .. } => Command::ShowStatus,
+        ShowKind::Variables { .. } => Command::ShowVariables,
+        ShowKind::Warnings { .. } => Command::ShowWarnings,
+        ShowKind::Errors { .. } => Command::ShowErrors,
+        // MySQL takes them for `SELECT @@warning_count` and `SELECT @@error_count`.
+        ShowKind::WarningCount | ShowKind::ErrorCount => Command::Select,
+        ShowKind::DeviceProfile => Command::Other,
+        ShowKind::Engines => Command::ShowStorageEngines,
+        ShowKind::EngineStatus { .. } => Command::ShowEngineStatus,
+        ShowKind::ProcessList { .. } => Command::ShowProcessList,
+        ShowKind::Triggers { .. } => Command::ShowTriggers,
+        ShowKind::Events { .. } => Command::ShowEvents,
+        ShowKind::NotThere(what) => match what {
+            NotThere::Procedures => Command::ShowProcedureStatus,
+            NotThere::Functions => Command::ShowFunctionStatus,
+            NotThere::BinaryLogStatus => Command::ShowBinaryLogStatus,
+            NotThere::ReplicaStatus | NotThere::SlaveStatus => Command::ShowReplicaStatus,
+            NotThere::Replicas | NotThere::SlaveHosts => Command::ShowReplicas,
+            NotThere::OpenTables => Command::ShowOpenTables,
+            NotThere::Profiles => Command::ShowProfiles,
+        },
+        ShowKind::BinaryLogs => Command::ShowBinlogs,
+        ShowKind::Privileges => Command::ShowPrivileges,
+        ShowKind::Plugins => Command::ShowPlugins,
+        ShowKind::Grants(_) => Command::ShowGrants,
+        ShowKind::CreateUser(_) => Command::ShowCreateUser,
+        ShowKind::Collation => Command::ShowCollations,
+        ShowKind::CharacterSet => Command::ShowCharsets,
+    }
+}

@@ -1,0 +1,171 @@
+//! The state that a statement owns from its first batch of rows to its last.
+
+use super::Session;
+use super::context::{Now, SessionView, StatementContext, StoreRules};
+use leafline_access::{Budget, ScanPiece};
+use leafline_executor::{ExecutionContext, Part, Profile, Runner, StatementLocks, Subplans};
+use leafline_expr::{CallState, EvalContext};
+use leafline_planner::plan::PlanParts;
+use leafline_table::{ReadView, Transaction};
+use leafline_types::Value;
+use leafline_types::memory::MemoryBudget;
+use std::sync::Arc;
+
+/// One execution. The session lends its diagnostics and counters call by call, so that it is free between batches.
+pub(crate) struct Execution {
+    view: ReadView,
+    parameters: Arc<[Value]>,
+    now: Now,
+    stores: bool,
+    rules: StoreRules,
+    state: CallState,
+    memory: MemoryBudget,
+    locks: Option<StatementLocks>,
+    profile: Option<Profile>,
+    subplans: Subplans,
+    row_by_row: bool,
+    max_recursion: u64,
+    /// What of its table is read, until its scan has begun; none: all.
+    piece: Option<ScanPiece>,
+}
+
+impl Execution {
+    /// An execution that reads what `view` shows. `stores` says whether its values are stored.
+    pub(crate) fn new(session: &Session, view: ReadView, parameters: &[Value], stores: bool) -> Execution {
+        Execution {
+            view: view.with_read_ahead(session.settings.read_ahead),
+            parameters: parameters.into(),
+            now: session.now(),
+            stores,
+            rules: StoreRules::default(),
+            state: CallState::default(),
+            memory: MemoryBudget::of_statement(session.settings.query_memory),
+            locks: None,
+            profile: None,
+            subplans: Subplans::default(),
+            row_by_row: false,
+            max_recursion: session.settings.cte_max_recursion_depth,
+            piece: None,
+        }
+    }
+
+    /// Reads a piece of its table, if one is given, as a part of what began at `now`.
+    pub(crate) fn reading(self, piece: Option<ScanPiece>, now: Now) -> Execution {
+        Execution { piece, now, ..self }
+    }
+
+    /// Sets what becomes of values that columns cannot have.
+    pub(crate) fn storing(mut self, rules: StoreRules) -> Execution {
+        self.rules = rules;
+        self
+    }
+
+    /// Makes it ready for another run of its statement, with other parameters.
+    pub(crate) fn renew(&mut self, session: &Session, parameters: &[Value]) {
+        match Arc::get_mut(&mut self.parameters) {
+            Some(own) if own.len() == parameters.len() => own.clone_from_slice(parameters),
+            _ => self.parameters = parameters.into(),
+        }
+        self.now = session.now();
+        self.state = CallState::default();
+    }
+
+    /// Lets its expressions run the subqueries of a statement.
+    pub(crate) fn with_parts(mut self, parts: &Arc<PlanParts>) -> Execution {
+        self.row_by_row = parts.row_by_row;
+        if !parts.subqueries.is_empty() || !parts.commons.is_empty() {
+            self.subplans = Subplans::new(parts, self.max_recursion);
+        }
+        self
+    }
+
+    /// Lets it lock rows for `transaction`.
+    pub(crate) fn locking(mut self, transaction: &mut Transaction) -> Execution {
+        let restartable = transaction.can_restart();
+        self.locks = Some(StatementLocks { locker: transaction.row_locker(), restartable });
+        self
+    }
+
+    /// Keeps figures per node of a plan with `nodes` nodes, and of the parts that it has been given.
+    pub(crate) fn profiled(mut self, nodes: usize) -> Execution {
+        self.profile = Some(Profile::new(nodes));
+        self.subplans.keep_profiles();
+        self
+    }
+
+    /// The figures, if they were kept.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    /// The figures of a query that is run by itself, if they were kept.
+    pub(crate) fn part_profile(&self, part: Part) -> Option<Profile> {
+        self.subplans.take_profile(part)
+    }
+
+    /// Runs one step of the statement.
+    pub(crate) fn with<R>(
+        &mut self,
+        session: &mut Session,
+        step: impl FnOnce(&mut StatementContext<'_>) -> R,
+    ) -> R {
+        let mut sql_mode = session.settings.evaluation_mode();
+        sql_mode.strict &= !self.rules.ignore;
+        let room = session.room_for_variables();
+        self.state.variables = std::mem::take(&mut session.user_variables);
+        self.state.variables.set_room(room);
+        let runner = Runner {
+            subplans: &self.subplans,
+            view: &self.view,
+            locks: self.locks.as_ref(),
+            memory: &self.memory,
+        };
+        let exec = ExecutionContext {
+            eval: EvalContext {
+                parameters: &self.parameters,
+                outer: &[],
+                subqueries: Some(&runner),
+                now: self.now.local,
+                utc_now: self.now.utc,
+                zone: session.settings.time_zone.zone(),
+                sql_mode,
+                stores: self.stores,
+                session: &session.facts,
+                warnings: &mut session.warnings,
+                cancel: &session.cancel,
+                memory: &self.memory,
+                ignores: self.rules.ignore,
+                row_by_row: self.row_by_row,
+                state: std::mem::take(&mut self.state),
+            },
+            view: &self.view,
+            counters: &mut session.counters.access,
+            locks: self.locks.as_ref(),
+            memory: &self.memory,
+            subplans: &self.subplans,
+            profile: self.profile.as_mut(),
+            piece: self.piece.take(),
+            budget: Budget::default(),
+        };
+        let view = SessionView {
+            instance: &session.instance,
+            entry: &session.entry,
+            settings: &session.settings,
+            access: &session.access,
+            locks: &session.locks,
+            cancel: &session.cancel,
+        };
+        let mut cx = StatementContext { exec, session: view, rules: self.rules, now: self.now };
+        let result = step(&mut cx);
+        self.state = std::mem::take(&mut cx.exec.eval.state);
+        session.user_variables = std::mem::take(&mut self.state.variables);
+        if let Some(id) = self.state.last_insert_id.take() {
+            session.facts.last_insert_id = id;
+            session.told_insert_id = Some(id);
+        }
+        if let Some(counters) = self.subplans.take_counters() {
+            session.counters.access += *counters;
+        }
+        result
+    }
+}

@@ -1,0 +1,39 @@
+//! SHOW: its rows, and which of them LIKE or WHERE keeps.
+
+use super::evaluate;
+use crate::like::like;
+use crate::result::RowSet;
+use crate::session::Session;
+use crate::show;
+use leafline_syntax::ast::{Show, ShowFilter};
+use leafline_types::{MysqlError, Value};
+
+/// Runs a SHOW statement; `text` is the statement with its parameters.
+pub(super) fn show(session: &mut Session, show: &Show, text: (&str, &[Value])) -> Result<RowSet, MysqlError> {
+    let rows = show::show(session, show)?;
+    match &show.filter {
+        None => Ok(rows),
+        Some(filter) => filtered(session, rows, filter, text),
+    }
+}
+
+/// Keeps the rows that LIKE or WHERE of a SHOW statement asks for.
+fn filtered(
+    session: &mut Session,
+    mut rows: RowSet,
+    filter: &ShowFilter,
+    text: (&str, &[Value]),
+) -> Result<RowSet, MysqlError> {
+    match filter {
+        ShowFilter::Like(pattern) => {
+            rows.rows
+                .retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
+        }
+        ShowFilter::Where(condition) => {
+            let keep = evaluate::over_rows(session, condition, text, &rows)?;
+            let mut keep = keep.into_iter();
+            rows.rows.retain(|_| keep.next().unwrap_or(false));
+        }
+    }
+    Ok(rows)
+}
