@@ -1,10 +1,11 @@
-//! The rows of an old table, converted, for the tables that the new one is stored in.
+//! Converts the rows of an old table for the tables that store the new one.
 //!
-//! They are those of a view: nobody changes them meanwhile, or what is changed follows (`super::renewed`). They come in the order of their keys,
-//! or in one that is asked for where they have no clustered key; rows that come later are put behind them.
+//! The rows are those of a view: nobody changes them meanwhile, or changes are applied afterwards (`super::rebuilt_rows`).
+//! They come in the order of their keys. A heap may request another order; rows that come later are placed after
+//! them.
 
 use super::Rebuild;
-use super::given::{Given, GivenNumbers, GivenWriter, Numbering};
+use super::row_numbers::{AssignedNumbers, NumberMap, NumberMapWriter, Numbering};
 use crate::build::{BuildControl, SeenRow, SnapshotSource};
 use crate::catalog::{IndexPart, IndexSpecPart, TableDef, key_part};
 use crate::error::{Result, TableError};
@@ -15,24 +16,24 @@ use crate::run::{EntrySource, Sorter};
 use leafline_types::{MysqlError, encode_part};
 use std::sync::Arc;
 
-/// A conversion at work.
+/// A running conversion.
 pub(super) struct Conversion<'a, 'r, 'e> {
     pub(super) numbering: Numbering<'a>,
     pub(super) rebuild: &'a mut Rebuild<'r>,
     pub(super) view: &'a ReadView,
     pub(super) control: &'a BuildControl,
     pub(super) targets: &'a mut Targets<'e>,
-    /// Rows have the hidden numbers that they had.
+    /// Whether rows keep their hidden row ids.
     pub(super) keeps_row_ids: bool,
-    /// Takes down what rows are given.
-    pub(super) given: Option<&'a mut GivenNumbers<'e>>,
+    /// Records the numbers that rows are given.
+    pub(super) given: Option<&'a mut NumberMap<'e>>,
 }
 
 impl Conversion<'_, '_, '_> {
     /// Converts the rows of `old`.
     ///
     /// # Errors
-    /// What the converter and the store return; 1317.
+    /// Errors of the converter and of the store; 1317.
     pub(super) fn run(&mut self, old: &Arc<TableDef>) -> Result<()> {
         old.stored().try_for_each(|stored| self.table(stored))
     }
@@ -58,8 +59,8 @@ impl Conversion<'_, '_, '_> {
         }
     }
 
-    /// Converts rows in the order that is asked for.
-    fn in_order(&mut self, old: &Arc<TableDef>, given: &mut Option<GivenWriter>) -> Result<()> {
+    /// Converts rows in the requested order.
+    fn in_order(&mut self, old: &Arc<TableDef>, given: &mut Option<NumberMapWriter>) -> Result<()> {
         let order = order_parts(old, &self.rebuild.order)?;
         let mut sorter = Sorter::new(&self.numbering.core.env, self.control.memory_bytes);
         let mut position = 0u64;
@@ -94,14 +95,14 @@ impl Conversion<'_, '_, '_> {
         &mut self,
         old: &TableDef,
         (key, payload): (&[u8], &[u8]),
-        given: &mut Option<GivenWriter>,
+        given: &mut Option<NumberMapWriter>,
     ) -> Result<()> {
         let row = SeenRow { view: self.view, key, payload }.values(old)?;
         let mut row = self.rebuild.converter.convert(row)?;
         let number = self.numbering.number(&mut row, 0);
         let row_id = self.targets.push(&row, self.keeps_row_ids.then(|| row_id_of(key)).transpose()?)?;
         if let Some(given) = given {
-            given.push(key, Given { row_id, number })?;
+            given.push(key, AssignedNumbers { row_id, number })?;
         }
         self.control.progress.add(1);
         Ok(())

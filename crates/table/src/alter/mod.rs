@@ -1,28 +1,30 @@
-//! Changing a table: its definition, its indexes, or all of it.
+//! ALTER TABLE: changes the definition of a table, its indexes, or all of it.
 //!
-//! What concerns the catalog alone is one commit of the catalog: also columns that come and go, if older rows need not be changed for
-//! it (`catalog::stored`). New indexes are built from the rows, old ones retired, and new constraints held against them. Where rows have to be others, they are read, converted and written to new trees: that is a new table, with a number of its own, in the
-//! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Reads go on meanwhile,
-//! and so do commits, where it is asked for (`crate::build::online`) and nothing else than indexes, constraints and rows is concerned; else they
-//! wait.
+//! A change of the catalog alone is one commit of the catalog. It may add and drop columns if older rows need not
+//! change (`catalog::stored`). New indexes are built from the rows, old ones are retired, and rows are checked
+//! against new constraints. If rows must change, they are read, converted and written to new trees. The result is a
+//! new table, with a number of its own, that replaces the old one, so that old row versions, which are stored by the
+//! table's number, are never taken for rows of the new form. Reads go on meanwhile. Commits go on too, if the
+//! statement asks for that (`crate::build::online`) and the change concerns only indexes, constraints and rows;
+//! otherwise they wait.
 //!
-//! | module | does |
+//! | module | contents |
 //! |---|---|
 //! | `redefine` | changing definitions and indexes |
-//! | `proven` | what rows are held against |
-//! | `rebuild` | building a table anew |
-//! | `convert` | its rows |
-//! | `given` | the numbers that these are given |
-//! | `renewed` | what changes of the old table are to the new one |
-//! | `beside` | watching a table, and the moment when others wait |
+//! | `constraint_check` | checking rows against new constraints |
+//! | `rebuild` | rebuilding a table |
+//! | `convert` | converting its rows |
+//! | `row_numbers` | the numbers that its rows are given |
+//! | `rebuilt_rows` | applying changes of the old table to the new one |
+//! | `switch_over` | watching a table, and switching over while others wait |
 
-mod beside;
+mod constraint_check;
 mod convert;
-mod given;
-mod proven;
 mod rebuild;
+mod rebuilt_rows;
 mod redefine;
-mod renewed;
+mod row_numbers;
+mod switch_over;
 
 use crate::build::BuildControl;
 use crate::catalog::{
@@ -34,78 +36,80 @@ use crate::ddl::CatalogChange;
 use crate::ddl::Ddl;
 use crate::error::{Result, TableError};
 use crate::lock::Excluding;
+pub use constraint_check::RowCheck;
 use leafline_types::{MysqlError, Value};
-pub use proven::RowCheck;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Database and name of a table.
+/// The database and name of a table.
 pub type QualifiedName<'a> = (&'a str, &'a str);
 
-/// What is to become of a table.
+/// A change of a table.
 pub struct Alteration<'a> {
-    /// The table as it is to be. Indexes that stay say which they are; foreign keys stay unless `foreign_keys` says otherwise.
+    /// The new table. Indexes that stay refer to the existing ones; foreign keys stay unless `foreign_keys` says
+    /// otherwise.
     pub spec: TableSpec,
-    /// For each of its columns, the column that it was.
+    /// The old column that each new column comes from.
     pub sources: Vec<Option<usize>>,
-    /// For each of its new columns, in their order, what the rows that there are hold in it, if they stay as they are.
+    /// The values of existing rows in the new columns, in the order of these columns, if rows stay as they are.
     pub older: Vec<Value>,
-    /// The number from which AUTO_INCREMENT goes on, if no larger one is in use.
+    /// The next AUTO_INCREMENT value, unless a larger one is in use.
     pub next_auto_increment: Option<u64>,
-    /// Foreign keys that come and go.
+    /// The foreign keys to drop and to add.
     pub foreign_keys: ForeignKeyChanges,
-    /// What its rows have to be, if they stay as they are.
+    /// The check of its rows, if they stay as they are.
     pub check: Option<&'a mut dyn RowCheck>,
-    /// How its rows are made, if they do not stay as they are.
+    /// The conversion of its rows, if they do not stay as they are.
     pub rebuild: Option<Rebuild<'a>>,
-    /// New indexes, or the whole table, are built, and rows held against new constraints, beside those who write, where nothing else is
-    /// asked for: this is called before it comes into force, to keep away who must not be surprised by that, also from the tables that
-    /// new foreign keys refer to. Nobody else changes the definitions of all these meanwhile.
+    /// Builds and checks while others write, if the change concerns only indexes, the whole table or new constraints.
+    /// This is called before the change comes into force. It excludes sessions that the change would surprise, also
+    /// from the tables that new foreign keys refer to. No other session changes the definitions of these tables
+    /// meanwhile.
     pub switch: Option<Switch<'a>>,
-    /// What building may use, and who stops it.
+    /// The resources of the build, and the token that cancels it.
     pub control: BuildControl,
 }
 
-/// Keeps those away who would be surprised by what comes into force, until that is done.
+/// Excludes the sessions that a change would surprise, until the change is in force.
 pub type Switch<'a> = &'a dyn Fn() -> Result<Option<Excluding>>;
 
-/// How the rows of a table are made from those that it had.
+/// The way to make the rows of a table from its old rows.
 pub struct Rebuild<'a> {
-    /// Makes one of the other.
+    /// Converts a row.
     pub converter: &'a mut dyn RowConverter,
-    /// The order, by columns of the old table, in which rows are stored where there is no clustered key.
+    /// The order, by columns of the old table, in which rows are stored if there is no clustered key.
     pub order: Vec<IndexSpecPart>,
-    /// NULL and 0 in the AUTO_INCREMENT column ask for a number.
+    /// Whether NULL and 0 in the AUTO_INCREMENT column request a number.
     pub numbers: bool,
-    /// But 0 does not.
+    /// Whether 0 does not.
     pub zero_is_number: bool,
 }
 
-/// Makes a row of another from one.
+/// Converts rows of an old table into rows of a new one.
 pub trait RowConverter {
-    /// The new row of an old one: a value of its type for each column.
+    /// Converts an old row: returns a value of its type for each column.
     ///
     /// # Errors
-    /// MySQL's, for values that the new columns cannot have. The table stays as it was then.
+    /// MySQL's error for a value that the new columns cannot have. The table then stays as it was.
     fn convert(&mut self, row: Vec<Value>) -> std::result::Result<Vec<Value>, MysqlError>;
 
-    /// The same of a row that was converted before: nobody is told about it again.
+    /// Converts a row that was converted before, without repeating warnings.
     ///
     /// # Errors
-    /// As [`convert`](Self::convert).
+    /// The errors of [`convert`](Self::convert).
     fn convert_again(&mut self, row: Vec<Value>) -> std::result::Result<Vec<Value>, MysqlError> {
         self.convert(row)
     }
 }
 
-/// A table that is to be, all of it looked at.
+/// The new table, fully checked.
 struct Target<'a> {
     spec: &'a TableSpec,
     draft: TableDraft,
     foreign_keys: Vec<ForeignKeyDef>,
-    /// How many of the last of them its rows are to be checked against.
+    /// How many of the last foreign keys its rows must be checked against.
     unproven: usize,
-    /// Other tables that new ones refer to.
+    /// The tables that new foreign keys refer to.
     parents: Vec<Arc<TableDef>>,
     check: Option<&'a mut dyn RowCheck>,
     /// Other tables, whose foreign keys refer to a name that changes.
@@ -115,7 +119,8 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Whether nothing is concerned but the table's rows, indexes and constraints: these can be built, and looked at, beside those who write.
+    /// Returns whether only the table's rows, indexes and constraints are concerned, so that they can be built and
+    /// checked while others write.
     fn concerns_rows_alone(
         &self,
         table: &TableDef,
@@ -133,7 +138,7 @@ impl Target<'_> {
         can_be_built && same_name && self.children.is_empty() && !self.is_private
     }
 
-    /// The foreign keys that its rows are to be checked against.
+    /// The foreign keys that its rows must be checked against.
     fn unproven(&self) -> Vec<ForeignKeyDef> {
         self.foreign_keys.iter().rev().take(self.unproven).rev().cloned().collect()
     }
@@ -162,12 +167,13 @@ impl Target<'_> {
 }
 
 impl Ddl {
-    /// Changes `table`, all of it or nothing. Returns the number of rows that were converted, and the number that the table has now.
+    /// Changes `table`, all or nothing. Returns the number of rows converted, and the new number of the table.
     ///
     /// # Errors
-    /// `DefinitionChanged` if that is not the definition in force; 1050 if its new name is taken, 1049 if its new database is not
-    /// there; the errors of [`TableSpec`]'s rules; those of foreign keys that lose what they need (1553, 1828 to 1833), and of new ones; 1452 if
-    /// a row does not refer to one that is there; 1062 if there are duplicates in a new unique index; what the conversion and the store return.
+    /// `DefinitionChanged` if `table` is not the definition in force; 1050 if its new name is taken, 1049 if its new
+    /// database does not exist; the errors of [`TableSpec`]'s rules; errors of foreign keys that lose what they need
+    /// (1553, 1828 to 1833), and of new ones; 1452 if a row refers to no row; 1062 if there are duplicates in a new
+    /// unique index; errors of the conversion and of the store.
     pub fn alter_table(
         &self,
         table: &Arc<TableDef>,
@@ -247,13 +253,13 @@ impl Ddl {
         Ok(altered)
     }
 
-    /// Gives tables and views other names, one after the other, all or none. Foreign keys that refer to the tables follow; a view keeps
-    /// its database, where the names in it are looked up.
+    /// Renames tables and views, one after another, all or none. Foreign keys that refer to the tables follow. A view
+    /// keeps its database, in which its query finds names.
     ///
     /// # Errors
-    /// 1146 if there is no such table, 1050 if the new name is taken, 1049 if the database is not there; 3734, 3780, 3733 and 1822 (unless
-    /// `unchecked`) if foreign keys refer to the new name, and the table is not what they need; 1450 for a view and another database; what
-    /// the store returns.
+    /// 1146 if a table does not exist, 1050 if a new name is taken, 1049 if a database does not exist; 3734, 3780,
+    /// 3733 and 1822 (unless `unchecked`) if foreign keys refer to the new name and the table does not satisfy them;
+    /// 1450 for a view that would change its database; errors of the store.
     pub fn rename_tables(
         &self,
         renames: &[(QualifiedName<'_>, QualifiedName<'_>)],
@@ -305,7 +311,7 @@ impl Ddl {
         Ok(())
     }
 
-    /// `DefinitionChanged` if that is not the definition in force.
+    /// Returns `DefinitionChanged` unless `table` is the definition in force.
     fn check_in_force(&self, table: &Arc<TableDef>) -> Result<()> {
         let catalog = self.core.catalog();
         match catalog.table_by_id(table.id).is_some_and(|current| Arc::ptr_eq(current, table)) {
@@ -315,7 +321,7 @@ impl Ddl {
     }
 }
 
-/// The constraints that are named after their table follow its name.
+/// Renames the constraints that are named after their table.
 fn rename_constraints(checks: &mut [CheckDef], foreign_keys: &mut [ForeignKeyDef], from: &str, to: &str) {
     let names = checks.iter_mut().map(|check| (&mut check.name, "_chk_"));
     for (name, middle) in names.chain(foreign_keys.iter_mut().map(|key| (&mut key.name, "_ibfk_"))) {
@@ -326,7 +332,7 @@ fn rename_constraints(checks: &mut [CheckDef], foreign_keys: &mut [ForeignKeyDef
     }
 }
 
-/// Whether a table can have that name: 1049, 1103, 1050 if not.
+/// Checks that a table can have this name; returns error 1049, 1103 or 1050 if not.
 pub(crate) fn check_free(catalog: &Catalog, database: &str, name: &str) -> Result<()> {
     check_name(name, |name| MysqlError::wrong_table_name(name))?;
     if catalog.database(database).is_none() {

@@ -1,12 +1,12 @@
-//! Building a table anew: its rows are read, converted, and written to new trees, which take the place of the old ones.
+//! Rebuilds a table: reads its rows, converts them, and writes them to new trees that replace the old ones.
 //!
-//! Where nobody is to wait for that, rows are those of a snapshot, and what others change meanwhile follows
-//! (`crate::build::online`, `super::renewed`). The clustered key of a new row has to follow from the old row then, or from what
-//! that was given in its place (`super::given`).
+//! If nobody is to wait for that, the rows are those of a snapshot, and changes made meanwhile are applied afterwards
+//! (`crate::build::online`, `super::rebuilt_rows`). The clustered key of a new row must then follow from the old row, or
+//! from the numbers that the new row was given (`super::row_numbers`).
 
 use super::convert::Conversion;
-use super::given::{GivenNumbers, Numbering};
-use super::renewed::Renewed;
+use super::rebuilt_rows::RebuiltRows;
+use super::row_numbers::{NumberMap, Numbering};
 use super::{Rebuild, Switch, Target};
 use crate::build::{References, TreeSource};
 use crate::catalog::{ForeignKeyDef, TableDef, TableId};
@@ -23,8 +23,8 @@ use leafline_types::{CancelToken, Stage};
 use std::sync::Arc;
 
 impl Ddl {
-    /// Puts a table with the converted rows in the place of a table. Returns how many there are, and the table's number. With `switch` no gate
-    /// is closed and `ddl` not held yet.
+    /// Replaces a table with one that has the converted rows. Returns their number, and the number of the table. With
+    /// `switch`, no gate is closed and `ddl` is not locked yet.
     pub(super) fn rebuild_table(
         &self,
         old: &Arc<TableDef>,
@@ -33,7 +33,7 @@ impl Ddl {
         (next_auto_increment, switch): (Option<u64>, Option<Switch<'_>>),
     ) -> Result<(u64, TableId)> {
         let unproven = target.unproven();
-        // Nobody forgets meanwhile what tables count that are not in the catalog yet.
+        // Keeps the counters of tables that the catalog does not contain yet.
         let _counts = self.core.counters.keep_new();
         let mut table = self.new_shell(old, &target);
         let scheme = target.spec.partitioning.clone();
@@ -42,12 +42,12 @@ impl Ddl {
         let view =
             watched.as_ref().map_or_else(|| ReadView::applied(&self.core), |(_, (_, view))| view.clone());
         if switch.is_none() || rebuild.numbers {
-            self.go_on_counting(old, &table, &rebuild, next_auto_increment);
+            self.continue_auto_increment(old, &table, &rebuild, next_auto_increment);
         }
         let keeps_row_ids = switch.is_some() && keeps_row_ids(old, &table, &target, &rebuild);
         let gives_row_ids = table.has_hidden_row_id() && !keeps_row_ids;
         let gives = switch.is_some() && (rebuild.numbers || gives_row_ids);
-        let mut given = gives.then(|| GivenNumbers::new(&self.core));
+        let mut given = gives.then(|| NumberMap::new(&self.core));
         let mut targets = Targets::new(&self.core, &table, scheme.clone(), control)?;
         control.progress.begin(Stage::CopyingTable, (1, 2), self.core.row_count(old.id));
         let numbering = Numbering {
@@ -74,16 +74,16 @@ impl Ddl {
         if let Some((switch, (sources, view))) = watched {
             let converter = &mut *rebuild.converter;
             let (mut renewed, trees) =
-                Renewed::new(numbering, converter, scheme.clone(), &finished, (old, given.as_ref()))?;
+                RebuiltRows::new(numbering, converter, scheme.clone(), &finished, (old, given.as_ref()))?;
             let terms = (switch, &control.cancel);
             let old_tables = std::slice::from_ref(old);
             let (added, last) = self.catch_up(old_tables, (&sources, view), (trees, &mut renewed), terms)?;
-            let more = renewed.more(&added);
+            let more = renewed.growth(&added);
             held = Some(last);
-            self.go_on_counting(old, &table, &rebuild, next_auto_increment);
+            self.continue_auto_increment(old, &table, &rebuild, next_auto_increment);
             for (one, (more_rows, more_values)) in finished.iter_mut().zip(more) {
                 rows = rows.saturating_add_signed(more_rows);
-                self.count_on(old, one, (more_rows, more_values), keeps_row_ids);
+                self.update_counters(old, one, (more_rows, more_values), keeps_row_ids);
             }
         }
         let id = table.id;
@@ -121,7 +121,7 @@ impl Ddl {
         Ok((rows, id))
     }
 
-    /// Holds the rows of a table that was built against new foreign keys. Nobody writes to it or what it refers to.
+    /// Checks the rows of a new table against new foreign keys. Nobody writes to it or to the tables it refers to.
     fn check_references(&self, table: &TableDef, keys: &[ForeignKeyDef], cancel: &CancelToken) -> Result<()> {
         if keys.is_empty() {
             return Ok(());
@@ -131,7 +131,7 @@ impl Ddl {
         references.check(&mut TreeSource::new(&tree), &ReadView::applied(&self.core), cancel)
     }
 
-    /// The definition of the table that is to be, whose indexes have no trees yet.
+    /// The definition of the new table, whose indexes have no trees yet.
     fn new_shell(&self, old: &TableDef, target: &Target<'_>) -> TableDef {
         let mut table = target.shell(TableId(self.core.counters.new_object()));
         table.keep_histograms(old);
@@ -142,8 +142,14 @@ impl Ddl {
         table
     }
 
-    /// The numbers of an AUTO_INCREMENT column go on from those of the old table, or from `next`.
-    fn go_on_counting(&self, old: &TableDef, table: &TableDef, rebuild: &Rebuild<'_>, next: Option<u64>) {
+    /// Continues the numbers of an AUTO_INCREMENT column after those of the old table, or at `next`.
+    fn continue_auto_increment(
+        &self,
+        old: &TableDef,
+        table: &TableDef,
+        rebuild: &Rebuild<'_>,
+        next: Option<u64>,
+    ) {
         if table.auto_increment_column().is_some() && !rebuild.numbers {
             let known = self.core.counters.next_auto_increment(old.id);
             self.core.counters.use_auto_increment(table.id, next.unwrap_or(known).saturating_sub(1));
@@ -152,8 +158,15 @@ impl Ddl {
         }
     }
 
-    /// What a table counts from that has got so many more rows and parts of values than were built at first.
-    fn count_on(&self, old: &TableDef, new: &mut Finished, (rows, values): (i64, i64), keeps_row_ids: bool) {
+    /// Updates the counters of a table that has gained this many rows, and parts of overflow values, since it was
+    /// built.
+    fn update_counters(
+        &self,
+        old: &TableDef,
+        new: &mut Finished,
+        (rows, values): (i64, i64),
+        keeps_row_ids: bool,
+    ) {
         for change in &mut new.counters {
             change.rows += if change.table == new.table.id { rows } else { values };
             let counts = if keeps_row_ids && change.table == new.table.id { old.id } else { change.table };
@@ -163,7 +176,8 @@ impl Ddl {
     }
 }
 
-/// Whether rows that are built beside writers have the hidden numbers that they had: each table is one tree, and nothing else is given to them.
+/// Returns whether rows of an online rebuild keep their hidden row ids: each table is one tree, and rows are given no
+/// other numbers.
 fn keeps_row_ids(old: &TableDef, table: &TableDef, target: &Target<'_>, rebuild: &Rebuild<'_>) -> bool {
     let is_divided = old.is_partitioned() || target.spec.partitioning.is_some();
     let have_row_ids = old.has_hidden_row_id() && table.has_hidden_row_id();

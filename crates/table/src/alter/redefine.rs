@@ -1,6 +1,6 @@
-//! Changing the definition of a table whose rows stay as they are, and its indexes.
+//! Changes the definition and the indexes of a table whose rows stay as they are.
 
-use super::proven::Proven;
+use super::constraint_check::ConstraintCheck;
 use super::{Switch, Target};
 use crate::build::{BuiltTree, IndexEntries, References, SnapshotSource, TreeSource, build_indexes};
 use crate::catalog::{IndexDef, IndexDraft, IndexPart, TableDef, TableDraft};
@@ -17,13 +17,13 @@ use leafline_storage::{PageNo, SegmentId};
 use leafline_types::Value;
 use std::sync::Arc;
 
-/// Builds indexes of a table or partition that is stored, as it is to be defined.
+/// Builds indexes of a stored table or partition with its new definition.
 type BuildIndexes<'b> =
     dyn FnMut(&Arc<TableDef>, &TableDef, Vec<IndexDef>, &mut NewTrees) -> Result<Vec<IndexDef>> + 'b;
 
 impl Ddl {
-    /// Changes definitions and indexes; the rows stay as they are, if they are as they have to be. `older` is what they hold in new columns.
-    /// With `switch` no gate is closed and `ddl` not held yet.
+    /// Changes definitions and indexes. The rows stay as they are, after they were checked. `older` contains their
+    /// values in new columns. With `switch`, no gate is closed and `ddl` is not locked yet.
     pub(super) fn redefine_table(
         &self,
         table: &Arc<TableDef>,
@@ -88,15 +88,15 @@ impl Ddl {
         let references = (!unproven.is_empty())
             .then(|| References::new(&self.core, &Arc::new(changed.clone()), Some(table), &unproven))
             .transpose()?;
-        let mut proven = Proven::new(table, IndexEntries::new(beside), target.check, references);
+        let mut proven = ConstraintCheck::new(table, IndexEntries::new(beside), target.check, references);
         let mut held = None;
         if let Some((switch, (sources, view))) = watched {
-            proven.look(table, &view, &control.cancel)?;
+            proven.check_rows(table, &view, &control.cancel)?;
             let terms = (switch, &control.cancel);
             let (_, last) = self.catch_up(&tables, (&sources, view), (trees, &mut proven), terms)?;
             held = Some(last);
         } else {
-            proven.look(table, &ReadView::applied(&self.core), &control.cancel)?;
+            proven.check_rows(table, &ReadView::applied(&self.core), &control.cancel)?;
         }
         let of_outside = |outside: &TableDef| CounterChange { table: outside.id, ..CounterChange::default() };
         let mut counters: Vec<CounterChange> = outside.iter().map(of_outside).collect();
@@ -110,7 +110,8 @@ impl Ddl {
         Ok(())
     }
 
-    /// `changed`, what `stored` becomes, with a table of overflow values: that of `stored`, or one that is added to `outside`.
+    /// Gives `changed`, the new definition of `stored`, its overflow table: that of `stored`, or a new one, which is
+    /// added to `outside`.
     fn with_outside(
         &self,
         stored: &TableDef,
@@ -125,8 +126,8 @@ impl Ddl {
         Ok(changed)
     }
 
-    /// `changed`, the definition of a table or of a partition of it, which is `stored`, with the indexes of `draft`: those that the table
-    /// `of` has already, and others, which are built.
+    /// Gives `changed`, the new definition of `stored` (a table or one of its partitions), the indexes of `draft`:
+    /// those that the table `of` has already, and new ones, which are built.
     fn redefined(
         &self,
         (stored, of): (&Arc<TableDef>, &TableDef),
@@ -141,7 +142,7 @@ impl Ddl {
             let old = if position == 0 { Some(0) } else { index.existing.and_then(known) };
             let Some(old) = old.and_then(|old| stored.indexes.get(old)) else {
                 let shape = ddl::index_shape(&self.core, index, &changed, clustered_key);
-                // Root and tree are not known yet; the build fills them in.
+                // The build fills in root and tree, which are not known yet.
                 added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
                 continue;
             };

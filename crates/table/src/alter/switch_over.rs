@@ -1,4 +1,5 @@
-//! Alterations beside those who write: from the first look at a table to the moment when they have to wait.
+//! Alterations while others write: watches a table while something is built from it, and switches over while the
+//! writers wait.
 
 use super::Switch;
 use crate::build::{BuiltTree, CatchUp, Derivation, Watched};
@@ -13,15 +14,15 @@ use leafline_types::CancelToken;
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 
-/// What is held from the last round of a build beside writers until what was built is in force.
-pub(super) struct Held<'e> {
+/// The locks held from the last round of an online build until its result is in force.
+pub(super) struct SwitchGuard<'e> {
     _ddl: MutexGuard<'e, ()>,
     _closed: Vec<Closed<'e>>,
     _excluding: Option<Excluding>,
 }
 
 impl Ddl {
-    /// Watches what the rows of some tables are in, from the moment of a view on.
+    /// Watches the tables that store the rows of some tables, from the moment of the returned view on.
     pub(super) fn watch(&self, tables: &[Arc<TableDef>]) -> (Vec<Watched<'_>>, ReadView) {
         let _ddl = self.core.ddl.lock();
         let _closed = ddl::close_gates(&self.core, tables);
@@ -32,18 +33,19 @@ impl Ddl {
         (watched.collect(), ReadView::applied(&self.core))
     }
 
-    /// Brings what was built of the tables that are watched in its place: rounds beside those who write, then the last one, while they wait. Returns how many
-    /// more entries each tree has than were built, and what keeps others away.
+    /// Brings the trees built from watched tables up to date: rounds while others write, then the last round while
+    /// they wait. Returns the change of each tree's number of entries since it was built, and the locks that keep
+    /// others away.
     ///
     /// # Errors
-    /// `DefinitionChanged`; `DuplicateEntry` (1062); what the derivation returns for a row; what the store returns; 1317.
+    /// `DefinitionChanged`; `DuplicateEntry` (1062); errors of the derivation for a row; errors of the store; 1317.
     pub(super) fn catch_up<'e>(
         &'e self,
         tables: &[Arc<TableDef>],
         (sources, view): (&[Watched<'_>], ReadView),
         (trees, derivation): (Vec<BuiltTree>, &mut dyn Derivation),
         (switch, cancel): (Switch<'_>, &CancelToken),
-    ) -> Result<(Vec<i64>, Held<'e>)> {
+    ) -> Result<(Vec<i64>, SwitchGuard<'e>)> {
         let mut catch_up = CatchUp::new(&self.core, (sources, view), trees, derivation, cancel);
         catch_up.catch_up()?;
         catch_up.verify()?;
@@ -53,6 +55,6 @@ impl Ddl {
         tables.iter().try_for_each(|table| self.check_in_force(table))?;
         let closed = ddl::close_gates(&self.core, tables);
         let added = catch_up.finish()?;
-        Ok((added, Held { _ddl: ddl, _closed: closed, _excluding: excluding }))
+        Ok((added, SwitchGuard { _ddl: ddl, _closed: closed, _excluding: excluding }))
     }
 }

@@ -1,13 +1,14 @@
-//! Numbers that rows are given while their table is built anew, by the rows that they are made of: hidden row ids, and those of an
-//! AUTO_INCREMENT column.
+//! The numbers that rows are given while their table is rebuilt, by the old rows they come from: hidden row ids, and
+//! AUTO_INCREMENT values.
 //!
-//! Such a number, often the key of the new row, does not follow from the old row. Where others change that meanwhile, it is kept, in a tree
-//! for each table that the old rows are in; rounds of [`crate::build::CatchUp`] change these trees with those of the new table.
-//! They are freed with this.
+//! Such a number, often the key of the new row, does not follow from the old row. If others change the old row
+//! meanwhile, the number must stay the same. It is therefore stored in a tree, one for each table that stores old
+//! rows. Rounds of [`crate::build::CatchUp`] change these trees together with those of the new table. Dropping the
+//! map frees them.
 //!
 //! | key | payload, big-endian |
 //! |---|---|
-//! | the clustered key of the old row | the hidden row id of the new one, u64 (0: it has none); what it was given in the AUTO_INCREMENT column, u64 (0: nothing) |
+//! | the clustered key of the old row | the hidden row id of the new row, u64 (0: none); the AUTO_INCREMENT value it was given, u64 (0: none) |
 
 use crate::build::{BuiltTree, STEP, finish_builder, new_builder, note_number, numbered};
 use crate::catalog::TableDef;
@@ -21,47 +22,47 @@ use leafline_types::{CancelToken, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Bytes of memory for numbers that come in another order than their rows' keys.
+/// The memory for numbers that do not come in the order of their rows' keys, in bytes.
 const MEMORY: u64 = 8 << 20;
 
 /// The numbers of one row.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Given {
+pub(super) struct AssignedNumbers {
     /// Its hidden row id.
     pub(super) row_id: u64,
-    /// What it was given in the AUTO_INCREMENT column.
+    /// The AUTO_INCREMENT value that it was given.
     pub(super) number: u64,
 }
 
-/// Who gives numbers in an AUTO_INCREMENT column.
+/// Gives out AUTO_INCREMENT values.
 #[derive(Clone, Copy)]
 pub(super) struct Numbering<'a> {
     pub(super) core: &'a Core,
-    /// The table with the name, which counts them.
+    /// The table with the name, whose counter is used.
     pub(super) table: &'a TableDef,
-    /// NULL and 0 in the column ask for one.
+    /// Whether NULL and 0 in the column request a number.
     pub(super) gives: bool,
-    /// But 0 does not.
+    /// Whether 0 does not.
     pub(super) zero_is_number: bool,
 }
 
 /// The numbers of all rows.
-pub(super) struct GivenNumbers<'e> {
+pub(super) struct NumberMap<'e> {
     core: &'e Core,
-    /// For each table that old rows are in.
+    /// A tree for each table that stores old rows.
     trees: Vec<Tree>,
     new: NewTrees,
 }
 
-/// Takes down the numbers of the rows of one table.
-pub(super) struct GivenWriter {
+/// Records the numbers of the rows of one table.
+pub(super) struct NumberMapWriter {
     builder: BulkBuilder,
-    /// Holds them where they do not come in the order of the keys.
+    /// Sorts the numbers if they do not come in the order of the keys.
     sorter: Option<Sorter>,
 }
 
-impl Given {
-    /// As it is kept.
+impl AssignedNumbers {
+    /// Encodes the numbers.
     pub(super) fn payload(self) -> [u8; 16] {
         let mut payload = [0; 16];
         payload[..8].copy_from_slice(&self.row_id.to_be_bytes());
@@ -69,23 +70,24 @@ impl Given {
         payload
     }
 
-    /// What is kept so.
+    /// Decodes the numbers.
     ///
     /// # Errors
-    /// `Internal` if that is no numbers.
-    pub(super) fn of(payload: &[u8]) -> Result<Given> {
+    /// `Internal` if the payload is malformed.
+    pub(super) fn of(payload: &[u8]) -> Result<AssignedNumbers> {
         match payload.as_chunks::<8>() {
-            ([row_id, number], []) => {
-                Ok(Given { row_id: u64::from_be_bytes(*row_id), number: u64::from_be_bytes(*number) })
-            }
+            ([row_id, number], []) => Ok(AssignedNumbers {
+                row_id: u64::from_be_bytes(*row_id),
+                number: u64::from_be_bytes(*number),
+            }),
             _ => Err(TableError::Internal("a row that was given no numbers".into())),
         }
     }
 }
 
 impl Numbering<'_> {
-    /// Gives a row a number, if it asks for one: that which it was given before (0: none), or a new one. Returns it; 0 if it has one of its
-    /// own, which is used then.
+    /// Gives a row a number if it requests one: the number `before` that it was given before (0: none), or a new one.
+    /// Returns the number; 0 if the row has a number of its own, which is then noted as used.
     pub(super) fn number(&self, row: &mut Vec<Value>, before: u64) -> u64 {
         let Numbering { core, table, gives, zero_is_number } = *self;
         if !gives {
@@ -110,7 +112,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// Puts the number in that a row was given, if it was.
+    /// Writes the number that a row was given into it, unless the number is 0.
     pub(super) fn fill(&self, row: &mut [Value], number: u64) {
         if number > 0
             && let Some(column) = self.table.auto_increment_column()
@@ -121,26 +123,26 @@ impl Numbering<'_> {
     }
 }
 
-impl<'e> GivenNumbers<'e> {
-    pub(super) fn new(core: &'e Core) -> GivenNumbers<'e> {
-        GivenNumbers { core, trees: Vec::new(), new: NewTrees::new(core) }
+impl<'e> NumberMap<'e> {
+    pub(super) fn new(core: &'e Core) -> NumberMap<'e> {
+        NumberMap { core, trees: Vec::new(), new: NewTrees::new(core) }
     }
 
-    /// For the rows of the next table, which come in the order of their keys if `ascending`.
+    /// Begins the next table. Its rows come in the order of their keys if `ascending`.
     ///
     /// # Errors
-    /// What the store returns.
-    pub(super) fn begin(&mut self, ascending: bool) -> Result<GivenWriter> {
+    /// Errors of the store.
+    pub(super) fn begin(&mut self, ascending: bool) -> Result<NumberMapWriter> {
         let (_, builder) = new_builder(self.core, LeafFormat::Plain, &mut self.new)?;
         let sorter = (!ascending).then(|| Sorter::new(&self.core.env, MEMORY));
-        Ok(GivenWriter { builder, sorter })
+        Ok(NumberMapWriter { builder, sorter })
     }
 
-    /// All rows of that table have their numbers.
+    /// Finishes a table, after all its rows have their numbers.
     ///
     /// # Errors
-    /// What the store returns; 1317.
-    pub(super) fn end(&mut self, mut writer: GivenWriter, cancel: &CancelToken) -> Result<()> {
+    /// Errors of the store; 1317.
+    pub(super) fn end(&mut self, mut writer: NumberMapWriter, cancel: &CancelToken) -> Result<()> {
         if let Some(sorter) = writer.sorter.take() {
             let mut sorted = sorter.finish()?;
             let mut count = 0u64;
@@ -156,18 +158,18 @@ impl<'e> GivenNumbers<'e> {
         Ok(())
     }
 
-    /// The trees as rounds change them, for the tables that old rows are in.
-    pub(super) fn built(&self, old: &Arc<TableDef>) -> Vec<BuiltTree> {
+    /// The trees, in the form in which rounds change them, one for each table that stores old rows.
+    pub(super) fn built_trees(&self, old: &Arc<TableDef>) -> Vec<BuiltTree> {
         self.trees.iter().zip(old.stored()).map(|(tree, old)| BuiltTree::of_rows(tree.clone(), old)).collect()
     }
 }
 
-impl GivenWriter {
-    /// A row has got its numbers.
+impl NumberMapWriter {
+    /// Records the numbers of a row.
     ///
     /// # Errors
-    /// What the store returns.
-    pub(super) fn push(&mut self, key: &[u8], given: Given) -> Result<()> {
+    /// Errors of the store.
+    pub(super) fn push(&mut self, key: &[u8], given: AssignedNumbers) -> Result<()> {
         match &mut self.sorter {
             Some(sorter) => sorter.push(key, &given.payload()),
             None => Ok(self.builder.push(key, &given.payload())?),

@@ -1,8 +1,8 @@
-//! What the rows of a table that stay as they are have to be for its new definition: CHECKs that they meet, rows that they refer to.
+//! Checks the rows of a table that keeps them against its new definition: CHECK constraints and foreign keys.
 //!
-//! All rows are looked at once. Where others go on writing, what they change meanwhile is looked at in the rounds in which new indexes
-//! follow (`crate::build::online`): a row that violates a CHECK at a moment that others could see ends the alteration, a row
-//! that refers to nothing does if it does so in the end.
+//! All rows are checked once. If others go on writing, the rows they change are checked in the rounds that also
+//! update new indexes (`crate::build::online`). A row that violates a CHECK at a moment that others could see ends
+//! the alteration. A row that refers to no row ends it only if it still does so at the end.
 
 use crate::build::{
     BuiltTree, Derivation, IndexEntries, References, STEP, SeenRow, SnapshotSource, TreeChanges, Watched,
@@ -14,40 +14,40 @@ use crate::run::EntrySource;
 use leafline_types::{CancelToken, MysqlError, Value};
 use std::sync::Arc;
 
-/// Looks at rows.
+/// Checks rows.
 pub trait RowCheck {
-    /// Looks at one.
+    /// Checks one row.
     ///
     /// # Errors
-    /// 3819 if it is not as it has to be; what finding out returns.
+    /// 3819 if it violates a constraint; errors of evaluating it.
     fn check(&mut self, row: &[Value]) -> std::result::Result<(), MysqlError>;
 }
 
-/// What rows are held against, with the new indexes that are built of them.
-pub(super) struct Proven<'a> {
+/// The checks of the rows, together with the new indexes built from them.
+pub(super) struct ConstraintCheck<'a> {
     entries: IndexEntries,
     check: Option<&'a mut dyn RowCheck>,
     references: Option<References>,
-    /// How many of the tables that are watched have the rows; the others are referred to.
+    /// How many of the watched tables store the rows; the others are referenced.
     own: usize,
 }
 
-impl<'a> Proven<'a> {
-    /// For the rows of `table`.
+impl<'a> ConstraintCheck<'a> {
+    /// Makes the checks of the rows of `table`.
     pub(super) fn new(
         table: &Arc<TableDef>,
         entries: IndexEntries,
         check: Option<&'a mut dyn RowCheck>,
         references: Option<References>,
-    ) -> Proven<'a> {
-        Proven { entries, check, references, own: table.stored().count() }
+    ) -> ConstraintCheck<'a> {
+        ConstraintCheck { entries, check, references, own: table.stored().count() }
     }
 
-    /// Looks at the rows of `table` that `view` shows.
+    /// Checks the rows of `table` that `view` shows.
     ///
     /// # Errors
-    /// What they are not; what the store returns; 1317.
-    pub(super) fn look(
+    /// The error of a violated constraint; errors of the store; 1317.
+    pub(super) fn check_rows(
         &mut self,
         table: &Arc<TableDef>,
         view: &ReadView,
@@ -73,7 +73,7 @@ impl<'a> Proven<'a> {
     }
 }
 
-impl Derivation for Proven<'_> {
+impl Derivation for ConstraintCheck<'_> {
     fn changes(
         &mut self,
         (source, table): (usize, &Arc<TableDef>),

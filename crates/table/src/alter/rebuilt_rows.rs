@@ -1,10 +1,11 @@
-//! A table that is built anew while others change the old one: what their changes are to its trees.
+//! Applies the changes that others make to an old table during its rebuild to the trees of the new one.
 //!
-//! A row that has gone is converted once more, which gives its key, with the numbers that it was given (`super::given`); what is in the new
-//! trees under that key says which entries go. So only the key has to be the same whenever a row is converted.
+//! To remove a row, its old version is converted once more with the numbers it was given (`super::row_numbers`), which
+//! yields its key. The entry in the new trees under that key says which other entries to remove. Repeated conversions
+//! of a row therefore need to agree only in the key.
 
 use super::RowConverter;
-use super::given::{Given, GivenNumbers, Numbering};
+use super::row_numbers::{AssignedNumbers, NumberMap, Numbering};
 use crate::build::{BuiltTree, Derivation, STEP, SeenRow, SnapshotSource, TreeChanges, TreeSource, Watched};
 use crate::build::{disagreement, sum_of_tree};
 use crate::catalog::TableDef;
@@ -23,30 +24,30 @@ use crate::run::EntrySource;
 use leafline_types::{CancelToken, MysqlError, OverflowRef, Value};
 use std::sync::Arc;
 
-/// Rows of a new table, or of its partitions, made of those of an old one.
-pub(super) struct Renewed<'a> {
+/// The rows of a new table, or of its partitions, made from those of an old table.
+pub(super) struct RebuiltRows<'a> {
     core: &'a Core,
     numbering: Numbering<'a>,
     converter: &'a mut dyn RowConverter,
     scheme: Option<Arc<PartitionScheme>>,
     tables: Vec<NewTable>,
-    /// The number of the tree with what the rows of the first old table were given; `None` if they were given nothing. The trees of others
-    /// follow.
+    /// The number of the tree with the numbers given to the rows of the first old table; the trees of other old
+    /// tables follow. `None` if rows were given no numbers.
     given: Option<usize>,
 }
 
-/// Where a new row is.
+/// The place of a new row.
 struct Place {
-    /// Which of the new tables.
+    /// The position of its table among the new tables.
     home: usize,
-    given: Given,
+    given: AssignedNumbers,
 }
 
-/// A table that rows are in.
+/// A new table that stores rows.
 struct NewTable {
     table: Arc<TableDef>,
     outside: Option<Arc<TableDef>>,
-    /// The number of its clustered tree. Those of its other indexes follow, then that of the values outside the rows.
+    /// The number of its clustered tree. The trees of its other indexes follow, then the tree of overflow values.
     first: usize,
 }
 
@@ -56,15 +57,15 @@ impl NewTable {
     }
 }
 
-impl<'a> Renewed<'a> {
-    /// Of tables that were built, and their trees.
+impl<'a> RebuiltRows<'a> {
+    /// Takes the tables that were built, and their trees.
     pub(super) fn new(
         numbering: Numbering<'a>,
         converter: &'a mut dyn RowConverter,
         scheme: Option<Arc<PartitionScheme>>,
         finished: &[Finished],
-        (old, given): (&Arc<TableDef>, Option<&GivenNumbers<'_>>),
-    ) -> Result<(Renewed<'a>, Vec<BuiltTree>)> {
+        (old, given): (&Arc<TableDef>, Option<&NumberMap<'_>>),
+    ) -> Result<(RebuiltRows<'a>, Vec<BuiltTree>)> {
         let core = numbering.core;
         let (mut tables, mut trees) = (Vec::with_capacity(finished.len()), Vec::new());
         for Finished { table, values, .. } in finished {
@@ -81,12 +82,13 @@ impl<'a> Renewed<'a> {
             tables.push(new);
         }
         let first = given.map(|_| trees.len());
-        trees.extend(given.into_iter().flat_map(|given| given.built(old)));
-        Ok((Renewed { core, numbering, converter, scheme, tables, given: first }, trees))
+        trees.extend(given.into_iter().flat_map(|given| given.built_trees(old)));
+        Ok((RebuiltRows { core, numbering, converter, scheme, tables, given: first }, trees))
     }
 
-    /// How many more rows each table has than were built at first, and values outside them: of how many more entries each tree has.
-    pub(super) fn more(&self, added: &[i64]) -> Vec<(i64, i64)> {
+    /// The change of each table's number of rows and of overflow parts since it was built, from the change of each
+    /// tree's number of entries.
+    pub(super) fn growth(&self, added: &[i64]) -> Vec<(i64, i64)> {
         let of = |tree: usize| added[tree];
         let more = |new: &NewTable| (of(new.first), new.outside.as_ref().map_or(0, |_| of(new.of_values())));
         self.tables.iter().map(more).collect()
@@ -101,17 +103,20 @@ impl<'a> Renewed<'a> {
         new.ok_or_else(|| TableError::Internal("a row for a partition that is not there".into()))
     }
 
-    /// What the row of an old table with that key was given.
-    fn given_to(&self, source: usize, key: &[u8], trees: &[BuiltTree]) -> Result<Given> {
+    /// The numbers that the row with this key in an old table was given.
+    fn given_to(&self, source: usize, key: &[u8], trees: &[BuiltTree]) -> Result<AssignedNumbers> {
         let Some(first) = self.given else {
-            return Ok(Given { row_id: kept_row_id(&self.tables, key)?, number: 0 });
+            return Ok(AssignedNumbers { row_id: kept_row_id(&self.tables, key)?, number: 0 });
         };
         let missing = || TableError::Internal("a row that was given no numbers".into());
         let built = trees.get(first + source).ok_or_else(missing)?;
-        built.tree.get(key, |entry| entry.map(|entry| Given::of(entry.payload)))?.ok_or_else(missing)?
+        built
+            .tree
+            .get(key, |entry| entry.map(|entry| AssignedNumbers::of(entry.payload)))?
+            .ok_or_else(missing)?
     }
 
-    /// Takes out what was made of a row.
+    /// Removes the new row made from an old row.
     fn remove(
         &mut self,
         (source, table): (usize, &TableDef),
@@ -145,7 +150,8 @@ impl<'a> Renewed<'a> {
         Ok(Place { home, given })
     }
 
-    /// Puts in what is made of a row, which was at `before`: where it stays, it keeps its hidden number.
+    /// Adds the new row made from an old row, which was at `before`. It keeps its hidden row id if it stays in its
+    /// table.
     fn put(
         &mut self,
         (source, table): (usize, &TableDef),
@@ -166,7 +172,7 @@ impl<'a> Renewed<'a> {
             (Some(_), _) => 0,
         };
         if let Some(first) = self.given {
-            changes.put(first + source, row.key, &Given { row_id, number }.payload())?;
+            changes.put(first + source, row.key, &AssignedNumbers { row_id, number }.payload())?;
         }
         let made = overflow::new_row(self.core, &new.table, &values, row_id, None)?;
         let (entry, limits) = (made.entry, &self.core.limits);
@@ -191,7 +197,8 @@ impl<'a> Renewed<'a> {
         Ok(())
     }
 
-    /// What the rows of a new table are, wherever their values are; its secondary indexes agree with them, and no values are left over.
+    /// The sum of a new table's rows, wherever their values are stored. Checks that its secondary indexes agree with
+    /// them, and that no overflow value is left over.
     fn sum_of_rows(&self, new: &NewTable, trees: &[BuiltTree], cancel: &CancelToken) -> Result<Sum> {
         let missing = || TableError::Internal("a tree that was not built".into());
         let built = trees.get(new.first).ok_or_else(missing)?;
@@ -240,7 +247,7 @@ impl<'a> Renewed<'a> {
     }
 }
 
-impl Derivation for Renewed<'_> {
+impl Derivation for RebuiltRows<'_> {
     fn changes(
         &mut self,
         (source, table): (usize, &Arc<TableDef>),
@@ -279,9 +286,9 @@ impl Derivation for Renewed<'_> {
             while let Some((key, payload)) = rows.next()? {
                 cancel.check()?;
                 let given = match &mut given {
-                    None => Given { row_id: kept_row_id(&self.tables, key)?, number: 0 },
+                    None => AssignedNumbers { row_id: kept_row_id(&self.tables, key)?, number: 0 },
                     Some(given) => match given.next()? {
-                        Some((of, given)) if of == key => Given::of(given)?,
+                        Some((of, given)) if of == key => AssignedNumbers::of(given)?,
                         _ => return Err(not_numbered()),
                     },
                 };
@@ -312,7 +319,7 @@ impl Derivation for Renewed<'_> {
     }
 }
 
-/// What a row holds besides its key, as if all values that may be outside it were there, under the same number.
+/// The content of a row besides its key, as if all values that may overflow were stored in it, under the same number.
 fn content_of(table: &TableDef, row: &[Value], limits: &Limits) -> Result<Vec<u8>> {
     let mut outside = Vec::new();
     for column in (0..table.columns.len()).filter(|column| table.may_overflow(*column, limits)) {
@@ -325,7 +332,7 @@ fn content_of(table: &TableDef, row: &[Value], limits: &Limits) -> Result<Vec<u8
     Ok(content)
 }
 
-/// The hidden number that the row with that key keeps in the new table, if it has one there; else 0.
+/// The hidden row id that the row with this key keeps in the new table; 0 if there is none.
 fn kept_row_id(tables: &[NewTable], key: &[u8]) -> Result<u64> {
     match tables {
         [new] if new.table.has_hidden_row_id() => row_id_of(key),
@@ -333,8 +340,8 @@ fn kept_row_id(tables: &[NewTable], key: &[u8]) -> Result<u64> {
     }
 }
 
-/// The hidden part of the key of a row of `table`, if it has one.
-fn hidden(table: &TableDef, given: Given) -> Option<Value> {
+/// The hidden part of the key of a row of `table`, if there is one.
+fn hidden(table: &TableDef, given: AssignedNumbers) -> Option<Value> {
     table.has_hidden_row_id().then_some(Value::UInt(given.row_id))
 }
 
