@@ -21,7 +21,7 @@ use crate::descend::{Faults, Target};
 use crate::entry::{Change, CommitTs, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::merge::freed_pages;
-use crate::modify::Keys;
+use crate::modify::{Keys, Modified};
 use crate::node::{
     BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, merge_entries, part,
     settle_gain,
@@ -29,17 +29,6 @@ use crate::node::{
 use crate::optimistic::{ChildReference, Finger, OptimisticOutcome};
 use crate::policy;
 use crate::tree::{Tree, apply};
-
-/// The outcome of a change that must not read the leaf in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Modified {
-    /// The change is made.
-    Done,
-    /// The leaf is not in memory.
-    NotInMemory,
-    /// The leaf was merged in memory alone, so the change was not made.
-    Softly,
-}
 
 /// The leaf of a key, for keeping a change of it elsewhere.
 pub enum HeldLeaf {

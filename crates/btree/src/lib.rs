@@ -56,7 +56,7 @@ mod unpacked_cells;
 mod verify;
 mod view;
 
-pub use buffered::{Beside, HeldLeaf, Modified, RawLeaf, TakenLeaf};
+pub use buffered::{Beside, HeldLeaf, RawLeaf, TakenLeaf};
 pub use bulk::{BulkBuilder, LeafCount};
 pub use cursor::{Cursor, Direction, LeafStep};
 pub use entry::{Change, CommitTs, EntryFlags, EntryView};
@@ -67,6 +67,7 @@ pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use lookup::FoundLeaf;
 pub use map::{LeafContent, LeafPlace, TreeMap};
 pub use modify::Keys;
+pub use modify::Modified;
 pub use node::{BufferedEntry, LeafFormat, TreeRedo};
 pub use optimistic::Finger;
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};

@@ -11,7 +11,6 @@ use std::borrow::Cow;
 
 use leafline_storage::{PageNo, Reservation, page};
 
-use crate::buffered::Modified;
 use crate::descend::{Faults, LatchAttempt};
 use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
@@ -41,6 +40,17 @@ pub(crate) enum ChangeOutcome {
     UnderFull,
     /// The leaf has no room for a cell of this size.
     NoRoom(usize),
+}
+
+/// The outcome of a change that must not read the leaf in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Modified {
+    /// The change is made.
+    Done,
+    /// The leaf is not in memory.
+    NotInMemory,
+    /// The leaf was merged in memory alone, so the change was not made.
+    Softly,
 }
 
 /// The ascending keys of some changes, by number; `None` behind the last.

@@ -286,6 +286,12 @@ impl Core {
         last.map_or(end, |last| (last + 1).max(end))
     }
 
+    /// Counts a statement that met a change which its snapshot does not see, and returns its error.
+    pub(crate) fn conflict(&self) -> TableError {
+        self.counts.conflicts.fetch_add(1, Ordering::Relaxed);
+        TableError::WriteConflict
+    }
+
     /// Stops the engine after a failure that must not happen, and returns the error.
     pub(crate) fn poison(&self, error: TableError) -> TableError {
         self.store.poison(error.to_string());

@@ -2,7 +2,8 @@
 
 use super::aligned::AlignedBuf;
 use super::env::{Env, File, OpenMode};
-use super::queue::{IoQueue, PageRead, ReadTarget};
+use super::queue::{IoQueue, PageRead};
+use super::request::ReadTarget;
 use leafline_invariant::invariant;
 use parking_lot::{Condvar, Mutex};
 use std::io;

@@ -13,6 +13,7 @@ mod measure;
 mod modelled;
 mod queue;
 mod read_times;
+mod request;
 #[cfg(target_os = "linux")]
 mod ring;
 mod simulated;
@@ -24,6 +25,7 @@ pub use directory::DirectoryEnv;
 pub use env::{BLOCK, Env, File, LockGuard, OpenMode};
 pub use measure::{Measured, measure};
 pub use modelled::{DiskModel, ModelCounts, ModelledEnv};
-pub use queue::{IoQueue, PageRead, QueueStats, ReadTarget};
+pub use queue::{IoQueue, PageRead};
 pub use read_times::{ReadSamples, ReadTimes, Sizes};
+pub use request::{QueueStats, ReadTarget};
 pub use simulated::{Fault, Operation, OperationCounts, SimulatedEnv};

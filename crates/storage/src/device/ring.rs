@@ -16,7 +16,7 @@
 #![expect(unsafe_code, reason = "the system reads and writes memory whose addresses it was given")]
 
 use super::env::File;
-use super::queue::{ReadTarget, Request};
+use super::request::{ReadTarget, Request};
 use crate::worker::{OnPanic, ThreadName, Worker};
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 use leafline_invariant::invariant;

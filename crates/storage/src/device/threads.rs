@@ -2,7 +2,7 @@
 //! works everywhere.
 
 use super::env::File;
-use super::queue::{ReadTarget, Request};
+use super::request::{ReadTarget, Request};
 use crate::worker::{OnPanic, ThreadName, Worker};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;

@@ -64,6 +64,11 @@ pub(super) fn bytes_of(env: &dyn Env, oldest: u64, newest: u64) -> Result<u64> {
     (oldest..=newest).map(|sequence| size(&*open(env, sequence)?, sequence)).sum()
 }
 
+/// Returns the limit of written, appended and reserved bytes in files with room for `bytes`, of which the last stays a spare.
+pub(super) fn limit(bytes: u64, last: u64) -> u64 {
+    bytes.saturating_sub(last + bytes / 8)
+}
+
 /// The division of the capacity into files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
@@ -86,7 +91,7 @@ impl Layout {
     /// room.
     pub fn holding(capacity: u64, used: u64) -> Layout {
         let layout = Layout::new(capacity);
-        if used > super::space::limit(layout.capacity, layout.largest_room()) {
+        if used > limit(layout.capacity, layout.largest_room()) {
             return Layout::new(2 * used);
         }
         layout

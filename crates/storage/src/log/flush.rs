@@ -16,7 +16,6 @@ use super::batches::{BatchWriter, Flushed};
 use super::files::Ring;
 use super::position::Marks;
 use super::space::Space;
-use super::writer::LogCounts;
 use crate::device::File;
 use crate::error::{Result, StorageError};
 use crate::ids::Lsn;
@@ -27,6 +26,17 @@ use std::sync::atomic::Ordering;
 
 /// Largest number of syncs under way at a time.
 const MAX_SYNCS: usize = 2;
+
+/// Counters of the log's work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogCounts {
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes written, headers and padding included.
+    pub bytes: u64,
+    /// Syncs.
+    pub syncs: u64,
+}
 
 /// The state that the clones of a [`super::Log`] share.
 pub(super) struct Inner {

@@ -29,10 +29,11 @@ mod tests;
 mod writer;
 
 pub(crate) use files::DIRECTORY;
+pub use flush::LogCounts;
 #[cfg(debug_assertions)]
 pub use format::believe_checksums;
 pub(crate) use format::{GROUP_HEADER, group_header, read_group_header};
 pub use position::LogPosition;
 pub use reader::{LogGroup, LogReader, LogTail};
 pub(crate) use space::CHECKPOINT_SHARE;
-pub use writer::{FlushPolicy, Log, LogCounts, LogOptions, LogReservation, LogSpace, PAGE_GROUP};
+pub use writer::{FlushPolicy, Log, LogOptions, LogReservation, LogSpace, PAGE_GROUP};

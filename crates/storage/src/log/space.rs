@@ -9,7 +9,7 @@
 //! large flushes, and two blocks, for its commit. Small flushes that take more than that take it from a margin of 1/8 of the files, and at last from
 //! a file added to the ring.
 
-use super::files::{Layout, RingSize};
+use super::files::{Layout, RingSize, limit};
 use crate::device::BLOCK;
 use crate::error::{Result, StorageError};
 use std::collections::VecDeque;
@@ -43,11 +43,6 @@ pub(super) struct Space {
 /// Returns the bytes that `bytes` of stream may take in the files, small flushes left aside.
 pub(super) fn charge(bytes: u64) -> u64 {
     bytes + bytes / 32
-}
-
-/// Returns the limit of written, appended and reserved bytes in files with room for `bytes`, of which the last stays a spare.
-pub(super) fn limit(bytes: u64, last: u64) -> u64 {
-    bytes.saturating_sub(last + bytes / 8)
 }
 
 impl Space {

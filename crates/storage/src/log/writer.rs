@@ -8,7 +8,7 @@
 
 use super::batches::BatchWriter;
 use super::files::{DIRECTORY, Growth, Layout, Ring, bytes_of, remove_all};
-use super::flush::{Inner, State};
+use super::flush::{Inner, LogCounts, State};
 use super::format::{FileHeader, GROUP_HEADER, group_header};
 use super::position::{LogPosition, Marks};
 use super::reader::LogTail;
@@ -69,17 +69,6 @@ impl LogSpace {
     pub(crate) fn has_gained_nothing(&self, before: &LogSpace) -> bool {
         self.used >= before.used && self.reserved >= before.reserved
     }
-}
-
-/// Counters of the log's work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LogCounts {
-    /// Write requests.
-    pub writes: u64,
-    /// Bytes written, headers and padding included.
-    pub bytes: u64,
-    /// Syncs.
-    pub syncs: u64,
 }
 
 /// The log, open for appending. Clones share it.

@@ -55,9 +55,9 @@ pub(crate) use release::{ReleaseOutcome, Releasing};
 pub(crate) use remains::remains;
 pub use remains::{RemainingSegment, Remains};
 pub use reservation::Reservation;
+pub use scrub::SpaceFault;
 pub use segment::SEGMENT_LOG_BYTES;
 use unlogged::Unlogged;
-pub use verify::SpaceFault;
 
 use crate::log::Log;
 use crate::{Lsn, PageNo, SegmentId};

@@ -3,7 +3,6 @@
 //! A whole extent is read at once. A page that is in memory is compared with its copy there. While that copy is
 //! dirty, the page on disk does not count, because it will be written again, and may be written just now.
 
-use super::SpaceFault;
 use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::record::ExtentUse;
 use crate::device::AlignedBuf;
@@ -11,12 +10,34 @@ use crate::store::Inner;
 use crate::{Lsn, PageNo, Result, SegmentId, StorageError, page};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How often a wrong page is read again: it may have been written meanwhile.
 const ATTEMPTS: usize = 5;
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// A fault of a page or of the maps, whatever the content of the pages.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SpaceFault {
+    /// The page, if the fault is one of a page.
+    pub page: Option<PageNo>,
+    /// The segment that the page belongs to, or [`SegmentId::NONE`] for the store's own pages. `None` if the owner is
+    /// unknown.
+    pub segment: Option<SegmentId>,
+    /// A description of the fault.
+    pub what: String,
+}
+
+impl fmt::Display for SpaceFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.page {
+            Some(page) => write!(f, "page {page}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
 
 /// The owners of all pages.
 pub(super) struct Owners {

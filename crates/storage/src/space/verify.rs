@@ -3,33 +3,11 @@
 
 use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::record::ExtentUse;
-use super::scrub::Owners;
+use super::scrub::{Owners, SpaceFault};
 use super::{SpaceState, directory, map_page};
 use crate::store::Inner;
 use crate::{PageNo, Result, SegmentId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-
-/// A fault of a page or of the maps, whatever the content of the pages.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SpaceFault {
-    /// The page, if the fault is one of a page.
-    pub page: Option<PageNo>,
-    /// The segment that the page belongs to, or [`SegmentId::NONE`] for the store's own pages. `None` if the owner is
-    /// unknown.
-    pub segment: Option<SegmentId>,
-    /// A description of the fault.
-    pub what: String,
-}
-
-impl fmt::Display for SpaceFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.page {
-            Some(page) => write!(f, "page {page}: {}", self.what),
-            None => f.write_str(&self.what),
-        }
-    }
-}
 
 /// Collects faults.
 #[derive(Default)]

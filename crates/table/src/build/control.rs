@@ -3,6 +3,9 @@
 use crate::core::Core;
 use leafline_types::{CancelToken, Progress};
 
+/// The number of rows between two checks for cancellation.
+pub(crate) const STEP: u64 = 256;
+
 /// The terms of one build.
 #[derive(Clone, Debug)]
 pub struct BuildControl {

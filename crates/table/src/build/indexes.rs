@@ -1,6 +1,6 @@
 //! New indexes for a table that already has rows: one scan of the rows feeds the sorters of all of them.
 
-use super::control::BuildControl;
+use super::control::{BuildControl, STEP};
 use super::entry_sorters::EntrySorters;
 use super::secondary::build_secondaries;
 use crate::catalog::{IndexDef, TableDef};
@@ -10,9 +10,6 @@ use crate::error::Result;
 use crate::run::EntrySource;
 use leafline_types::Stage;
 use std::sync::Arc;
-
-/// The number of rows between two checks for cancellation.
-pub(crate) const STEP: u64 = 256;
 
 /// Builds the trees of `indexes` from `rows`, the rows of `table`. Returns the drafts with their trees.
 pub(crate) fn build_indexes(

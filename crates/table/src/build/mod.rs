@@ -29,8 +29,9 @@ mod source;
 mod table_builder;
 
 pub use control::BuildControl;
+pub(crate) use control::STEP;
 pub(crate) use entry_sorters::EntrySorters;
-pub(crate) use indexes::{STEP, build_indexes};
+pub(crate) use indexes::build_indexes;
 pub use loader::{LoadOutcome, TableLoader};
 pub(crate) use loader::{note_number, numbered};
 pub(crate) use online::{

@@ -1,8 +1,7 @@
 //! Builds the trees of several secondary indexes at once from their sorted entries, in threads.
 
-use super::control::BuildControl;
+use super::control::{BuildControl, STEP};
 use super::format::TreeWriter;
-use super::indexes::STEP;
 use super::new_builder;
 use crate::catalog::{IndexDef, LaidOut, TableDef};
 use crate::core::Core;

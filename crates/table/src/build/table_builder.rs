@@ -6,8 +6,8 @@
 //! always sorted.
 
 use super::control::BuildControl;
+use super::control::STEP;
 use super::entry_sorters::EntrySorters;
-use super::indexes::STEP;
 use super::secondary::build_secondaries;
 use super::source::TreeSource;
 use super::{finish_builder, new_builder};

@@ -5,7 +5,7 @@
 //! makes empty trees where they are needed. To divide rows anew, the engine reads the partitions concerned and builds
 //! new ones (`rebuild`); all others stay as they are.
 
-use super::rebuild::{StoredRows, Target, keep_trees};
+use super::rebuild::{StoredRows, Target, keep_trees, partition_shell};
 use super::scheme::PartitionScheme;
 use super::{Partition, Partitioning};
 use crate::build::{BuildControl, TreeSource};
@@ -252,16 +252,6 @@ impl Ddl {
         drop(closed);
         ddl::after_drop(&self.core)
     }
-}
-
-/// A partition of `table` with a number of its own. Its indexes have no trees yet.
-pub(super) fn partition_shell(core: &Core, table: &TableDef) -> TableDef {
-    let id = TableId(core.counters.new_object());
-    let mut shell = TableDef { id, ..table.as_partition() };
-    for index in &mut shell.indexes {
-        Arc::make_mut(index).id = core.counters.new_object();
-    }
-    shell
 }
 
 /// Gives a new table empty partitions. Returns their overflow tables.

@@ -2,13 +2,12 @@
 
 use super::PartitionScheme;
 use crate::build::{BuildControl, TableBuilder};
-use crate::catalog::TableDef;
+use crate::catalog::{TableDef, TableId};
 use crate::core::Core;
 use crate::ddl::NewTrees;
 use crate::error::{Result, TableError};
 use crate::overflow;
 use crate::overflow::{joined, part_of_payload, values_of_row};
-use crate::partition::define;
 use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
 use leafline_types::Value;
@@ -110,7 +109,7 @@ impl<'e> Targets<'e> {
         };
         let count = division.tables();
         let partitions = (0..count).map(|_| {
-            let partition = define::partition_shell(core, shell);
+            let partition = partition_shell(core, shell);
             Target::new(core, &partition, count, control)
         });
         let tables = partitions.collect::<Result<_>>()?;
@@ -173,4 +172,14 @@ impl<'a> StoredRows<'a> {
             })
         })
     }
+}
+
+/// A partition of `table` with a number of its own. Its indexes have no trees yet.
+pub(super) fn partition_shell(core: &Core, table: &TableDef) -> TableDef {
+    let id = TableId(core.counters.new_object());
+    let mut shell = TableDef { id, ..table.as_partition() };
+    for index in &mut shell.indexes {
+        Arc::make_mut(index).id = core.counters.new_object();
+    }
+    shell
 }

@@ -1,6 +1,5 @@
 //! Inserting, updating and deleting rows: into the write set, after the unique checks.
 
-use super::locking::conflict;
 use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, State};
 use super::{Numbering, Transaction};
@@ -276,7 +275,7 @@ impl Transaction {
         };
         if unseen {
             if !self.follows() {
-                return Err(conflict(&self.core));
+                return Err(self.core.conflict());
             }
             self.writes.write().note_unseen(table, self.core.store.log_end());
         }
@@ -365,7 +364,7 @@ impl Transaction {
                         self.writes.write().note_unseen(table, self.core.store.log_end());
                         false
                     }
-                    Probe::DeletedUnseen => return Err(conflict(&self.core)),
+                    Probe::DeletedUnseen => return Err(self.core.conflict()),
                 }
             }
         };

@@ -14,7 +14,7 @@ use super::write_set::{NOW, WriteSet};
 use super::{Isolation, RegisteredSnapshot, Transaction};
 use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
-use crate::error::{Result, TableError};
+use crate::error::Result;
 use crate::index::entry::unique_prefix;
 use crate::lock::owner::RowLock;
 use crate::lock::{LockError, LockLimits, LockOwner, LockStrength, LockWait};
@@ -22,7 +22,6 @@ use crate::partition::Home;
 use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// An attempt to lock a row.
 #[derive(Debug)]
@@ -117,7 +116,7 @@ impl RowLocker {
                 LockedRow::Gone
             }
             Probe::Absent | Probe::PresentUnseen(_) | Probe::DeletedUnseen => {
-                return Err(conflict(&self.core));
+                return Err(self.core.conflict());
             }
         };
         Ok(Locked { row, lock: Some(lock) })
@@ -175,12 +174,6 @@ impl RowLocker {
             self.locks.unlock(lock);
         }
     }
-}
-
-/// A change was met that the snapshot does not see.
-pub(super) fn conflict(core: &Core) -> TableError {
-    core.counts.conflicts.fetch_add(1, Ordering::Relaxed);
-    TableError::WriteConflict
 }
 
 impl Transaction {

@@ -8,7 +8,6 @@
 use super::Transaction;
 use super::clock::RegisteredSnapshot;
 use super::key_search::KeySearch;
-use super::locking::conflict;
 use super::write_set::NOW;
 use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
@@ -91,7 +90,7 @@ impl Transaction {
             }
         }
         if index.is_primary() && search.met_unseen() && !self.follows() {
-            return Err(conflict(&self.core));
+            return Err(self.core.conflict());
         }
         Ok(None)
     }
