@@ -182,7 +182,16 @@ impl Instance {
         server::exempt(lent_bytes());
         instance.apply_globals()?;
         if has_threads {
-            let _ = instance.upkeep.set(upkeep::start(&instance)?);
+            // The thread does not keep the instance open.
+            let weak = Arc::downgrade(&instance);
+            let upkeep = upkeep::start(move || match weak.upgrade() {
+                Some(instance) => {
+                    instance.keep_what_was_learnt();
+                    true
+                }
+                None => false,
+            })?;
+            let _ = instance.upkeep.set(upkeep);
         }
         Ok(instance)
     }

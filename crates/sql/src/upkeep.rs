@@ -4,7 +4,6 @@
 //! These are hints. What cannot be written is tried again a minute later, and is nobody's error.
 
 use crate::digest::Digests;
-use crate::instance::Instance;
 use leafline_access::cost::{Device, Observer, StoredProfile, VersionedProfile};
 use leafline_storage::Env;
 use leafline_storage::device::ReadSamples;
@@ -63,13 +62,10 @@ impl Keeper {
     }
 }
 
-/// Starts the thread that has it written. It does not keep the instance open.
-pub(crate) fn start(instance: &Arc<Instance>) -> Result<Worker, MysqlError> {
-    let weak = Arc::downgrade(instance);
+/// Starts the thread that writes, by `round`, once a minute; it ends when that returns false.
+pub(crate) fn start(mut round: impl FnMut() -> bool + Send + 'static) -> Result<Worker, MysqlError> {
     let worker = Worker::start(ThreadName::Upkeep, OnPanic::LeaveOut, Next::After(ROUND), move || {
-        let Some(instance) = weak.upgrade() else { return Next::Never };
-        instance.keep_what_was_learnt();
-        Next::After(ROUND)
+        if round() { Next::After(ROUND) } else { Next::Never }
     });
     worker.map_err(|error| MysqlError::internal(format_args!("no thread for upkeep: {error}")))
 }

@@ -1,10 +1,9 @@
 //! SELECTs of a few rows along one access path: from the parameters to the rows without operators.
 
-use super::{Planned, Work};
 use crate::result::ColumnMeta;
 use leafline_access::RowScan;
 use leafline_expr::ExprKind;
-use leafline_planner::plan::{self, Node, Operator, RowLimit};
+use leafline_planner::plan::{self, Node, Operator, Plan, RowLimit};
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
@@ -67,19 +66,14 @@ impl ShortRead {
 }
 
 impl ShortWay {
-    fn of(planned: &Planned) -> Result<ShortWay, MysqlError> {
-        let Work::Select { plan, columns, window: None } = planned.work() else { return Ok(ShortWay::None) };
-        if plan.locks_rows() || !planned.is_plain() {
-            return Ok(ShortWay::None);
-        }
-        let read = ShortRead::new(&plan.root, columns)?;
-        Ok(read.map_or(ShortWay::None, |read| ShortWay::Ready(Box::new(read))))
-    }
-
-    /// What is to be tried now.
-    pub(crate) fn ready(&mut self, planned: &Planned) -> Result<Option<&mut ShortRead>, MysqlError> {
+    /// The read to be tried now. `query` is the plan of a query that may be read so, and the columns of its rows.
+    pub(crate) fn ready(
+        &mut self,
+        query: Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)>,
+    ) -> Result<Option<&mut ShortRead>, MysqlError> {
         if let ShortWay::Unknown = self {
-            *self = ShortWay::of(planned)?;
+            let read = query.map_or(Ok(None), |(plan, columns)| ShortRead::new(&plan.root, columns))?;
+            *self = read.map_or(ShortWay::None, |read| ShortWay::Ready(Box::new(read)));
         }
         if let ShortWay::Resting(_, left) = self {
             *left -= 1;

@@ -1,8 +1,5 @@
 //! `session_track_*`: the changes of a session that its client wants to be told of.
 
-use super::variables;
-use leafline_types::MysqlError;
-
 /// `session_track_transaction_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransactionInfo {
@@ -40,18 +37,6 @@ impl Default for TrackSettings {
 }
 
 impl TrackSettings {
-    /// Reads `session_track_system_variables`.
-    ///
-    /// # Errors
-    /// 1193 for a name that is none: MySQL warns.
-    pub(crate) fn names(text: &str) -> Result<String, MysqlError> {
-        let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-        if names != ["*"] {
-            names.iter().try_for_each(|name| variables::find(name).map(drop))?;
-        }
-        Ok(names.join(","))
-    }
-
     /// Whether a change of this variable is told.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.variables == "*" || self.variables.split(',').any(|known| known.eq_ignore_ascii_case(name))

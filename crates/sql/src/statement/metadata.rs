@@ -1,6 +1,7 @@
 //! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
 
 use crate::session::Session;
+use leafline_planner::binder::AlterWork;
 use leafline_syntax::ast::{
     AlterAction, AlterAlgorithm, AlterLock, AlterTable, CreateTableLike, DropTable, Ident, KeyKind,
     PartitionAction, Span, StatementKind, TableName,
@@ -108,6 +109,37 @@ pub(super) fn others(session: &Session, alter: &AlterTable) -> Others {
         _ if !may_go_on => Others::Wait,
         (AlterLock::Shared, _) | (_, AlterAlgorithm::Copy) => Others::Read,
         _ => Others::Write,
+    }
+}
+
+/// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: `keeps_writers` away for longer than a moment.
+pub(super) fn check_concurrency(
+    alter: &AlterTable,
+    work: AlterWork,
+    keeps_writers: bool,
+) -> Result<(), MysqlError> {
+    let only_definition = work == AlterWork::Definition;
+    match (alter.algorithm, alter.lock) {
+        (AlterAlgorithm::Instant, AlterLock::None | AlterLock::Shared | AlterLock::Exclusive) => {
+            Err(MysqlError::wrong_usage("ALGORITHM=INSTANT", "LOCK=NONE/SHARED/EXCLUSIVE"))
+        }
+        (AlterAlgorithm::Instant, _) if !only_definition => {
+            Err(MysqlError::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"))
+        }
+        (AlterAlgorithm::Inplace, _) if work == AlterWork::Conversion => {
+            Err(MysqlError::alter_not_supported(
+                "ALGORITHM=INPLACE",
+                "Cannot change column type INPLACE",
+                "ALGORITHM=COPY",
+            ))
+        }
+        (AlterAlgorithm::Copy, AlterLock::None) => {
+            Err(MysqlError::alter_not_supported("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED"))
+        }
+        (_, AlterLock::None) if keeps_writers => {
+            Err(MysqlError::alter_operation_not_supported("LOCK=NONE", "LOCK=SHARED"))
+        }
+        _ => Ok(()),
     }
 }
 

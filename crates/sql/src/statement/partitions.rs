@@ -1,8 +1,8 @@
 //! How tables are divided into partitions: from what is written, or from what a table was, to what one is to be.
 
-use super::alter::check_concurrency;
 use super::change::of_table;
 use super::evaluate::constant;
+use super::metadata::check_concurrency;
 use crate::result::Done;
 use crate::session::Session;
 use crate::show::base_table;

@@ -34,7 +34,8 @@ impl Session {
         parameters: &[Value],
     ) -> Result<Option<RowStream>, MysqlError> {
         let mut way = planned.short_way();
-        let Some(read) = way.ready(planned)? else { return Ok(None) };
+        let query = planned.query().filter(|(plan, _)| !plan.locks_rows() && planned.is_plain());
+        let Some(read) = way.ready(query)? else { return Ok(None) };
         let (skip, deliver) = match &read.limit {
             Some(limit) => resolve_limit(limit, parameters)?,
             None => (0, u64::MAX),

@@ -5,8 +5,7 @@ use super::{
     shared, shown, switch, text, word,
 };
 use crate::settings::{
-    CompressionAlgorithms, Modes, ServerAccess, SessionIsolation, Settings, TimeZone, TrackSettings,
-    TransactionInfo,
+    CompressionAlgorithms, Modes, ServerAccess, SessionIsolation, Settings, TimeZone, TransactionInfo,
 };
 use leafline_access::cost::DeviceChoice;
 use leafline_expr::functions::{BlockEncryption, TimeNames, locale_name};
@@ -430,7 +429,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     settable(
         "session_track_system_variables",
         |s, _| text(&s.track.variables),
-        |s, v| TrackSettings::names(&word(&v)).map(|names| s.track.variables = names),
+        |s, v| tracked_names(&word(&v)).map(|names| s.track.variables = names),
     ),
     settable(
         "session_track_transaction_info",
@@ -674,4 +673,16 @@ fn set_transaction_info(settings: &mut Settings, value: Value) -> Result<(), Mys
         _ => return Err(MysqlError::wrong_value_for_variable("session_track_transaction_info", name)),
     };
     Ok(())
+}
+
+/// Reads `session_track_system_variables`.
+///
+/// # Errors
+/// 1193 for a name that is none: MySQL warns.
+fn tracked_names(text: &str) -> Result<String, MysqlError> {
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names != ["*"] {
+        names.iter().try_for_each(|name| super::find(name).map(drop))?;
+    }
+    Ok(names.join(","))
 }

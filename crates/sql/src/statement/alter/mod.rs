@@ -6,7 +6,7 @@ mod rows;
 use super::change::of_table;
 use super::create;
 use super::definitions::{database_of, note_options, refuse_system, refuse_taken_names};
-use super::metadata::{Others, others};
+use super::metadata::{Others, check_concurrency, others};
 use super::partitions::{change_partitions, divide};
 use super::storage_engines;
 use crate::result::Done;
@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::settings::Modes;
 use crate::show::base_table;
 use leafline_planner::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
-use leafline_syntax::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
+use leafline_syntax::ast::{AlterAction, AlterAlgorithm, AlterTable, RenameTable};
 use leafline_table::implicit_default;
 use leafline_table::{
     Alteration, ColumnDef, DefaultValue, IndexSpecKind, IndexSpecPart, Limits, MetadataMode, Organisation,
@@ -266,37 +266,6 @@ fn concerned<'a>(table: &'a TableDef, altered: &'a AlteredTable) -> Vec<Qualifie
 fn has_clustered_key(spec: &TableSpec) -> bool {
     spec.options.organisation == Organisation::Clustered
         && spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary)
-}
-
-/// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: `keeps_writers` away for longer than a moment.
-pub(super) fn check_concurrency(
-    alter: &AlterTable,
-    work: AlterWork,
-    keeps_writers: bool,
-) -> Result<(), MysqlError> {
-    let only_definition = work == AlterWork::Definition;
-    match (alter.algorithm, alter.lock) {
-        (AlterAlgorithm::Instant, AlterLock::None | AlterLock::Shared | AlterLock::Exclusive) => {
-            Err(MysqlError::wrong_usage("ALGORITHM=INSTANT", "LOCK=NONE/SHARED/EXCLUSIVE"))
-        }
-        (AlterAlgorithm::Instant, _) if !only_definition => {
-            Err(MysqlError::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"))
-        }
-        (AlterAlgorithm::Inplace, _) if work == AlterWork::Conversion => {
-            Err(MysqlError::alter_not_supported(
-                "ALGORITHM=INPLACE",
-                "Cannot change column type INPLACE",
-                "ALGORITHM=COPY",
-            ))
-        }
-        (AlterAlgorithm::Copy, AlterLock::None) => {
-            Err(MysqlError::alter_not_supported("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED"))
-        }
-        (_, AlterLock::None) if keeps_writers => {
-            Err(MysqlError::alter_operation_not_supported("LOCK=NONE", "LOCK=SHARED"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Changes the definition, and indexes. Returns that no rows were copied, and the number of the table. `older` is what rows hold in new

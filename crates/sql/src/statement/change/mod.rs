@@ -6,8 +6,7 @@
 //!
 //! | module | runs |
 //! |---|---|
-//! | `insert` | INSERT, REPLACE |
-//! | `load` | LOAD DATA |
+//! | `insert` | INSERT, REPLACE, LOAD DATA |
 //! | `bulk` | those of them that fill an empty table |
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
@@ -22,7 +21,6 @@ mod delete;
 mod foreign;
 mod found_rows;
 mod insert;
-mod load;
 mod repeating;
 mod update;
 

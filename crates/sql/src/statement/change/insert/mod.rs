@@ -1,8 +1,9 @@
 //! INSERT and REPLACE.
 
+mod load;
+
 use super::bulk::{Bulk, Finished, begin_progress};
 use super::foreign::ignoring;
-use super::load::{load, load_values};
 use super::{
     ChangeContext, computed, default_of, generate, has_no_partition, meets_checks, number_or_zero, of_table,
     stays_in_view, touch,
@@ -22,6 +23,7 @@ use leafline_table::implicit_default;
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
 use leafline_types::{MysqlError, Value};
+use load::{load, load_values};
 use std::sync::Arc;
 
 /// What a load is given by its client.

@@ -1,7 +1,7 @@
 //! The rows of LOAD DATA: the lines of a file, one at a time; and those that a program gives.
 
-use super::insert::RowInserter;
-use super::{ChangeContext, computed, default_of};
+use super::super::{ChangeContext, computed, default_of};
+use super::RowInserter;
 use crate::plans::parameters::type_of;
 use crate::row_source::RowSource;
 use crate::session::StatementContext;
