@@ -43,7 +43,7 @@ pub struct Core {
     pub(crate) limits: Limits,
     pub(crate) catalog_tree: Tree,
     catalog: RwLock<Arc<Catalog>>,
-    /// That of the catalog.
+    /// Version of `catalog`, read without its lock.
     catalog_version: AtomicU64,
     pub(crate) trees: Trees,
     /// Trees that cannot be used before they are repaired. Its files are written and removed while it is held, with nothing
@@ -273,7 +273,7 @@ impl Core {
         self.options.store.background
     }
 
-    /// What was deleted or replaced before this is needed by nobody.
+    /// Returns the bound of the purge: no snapshot needs versions and entries that were deleted or replaced before it.
     pub(crate) fn bound(&self) -> CommitTs {
         self.clock.bound(self.shown_lsn())
     }

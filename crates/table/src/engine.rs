@@ -40,7 +40,7 @@ pub struct Engine {
     purge: Mutex<Option<Worker>>,
 }
 
-/// What checkpoints need from this crate.
+/// Gives checkpoints their payload and the oldest log that commits in flight need.
 struct Source {
     counters: Arc<Counters>,
     clock: Arc<Clock>,
@@ -60,7 +60,7 @@ impl Engine {
     /// Opens the database in `env`, creating it if there is none, and finishes what a crash interrupted.
     ///
     /// # Errors
-    /// What the store returns; `NotOpened` if a page is damaged that it cannot do without.
+    /// Errors of the store; `NotOpened` if a page is damaged that the database cannot do without.
     pub fn open(env: Arc<dyn Env>, options: EngineOptions) -> Result<Arc<Engine>> {
         Engine::try_open(env, options).map_err(|error| match error {
             TableError::Storage(StorageError::Format { ref file, .. }) if file == "data" => {
@@ -111,7 +111,7 @@ impl Engine {
     /// Writes everything and closes the store. Transactions and cursors that are still there fail from now on.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn close(&self) -> Result<()> {
         self.stop_threads();
         purge::purge(&self.core)?;

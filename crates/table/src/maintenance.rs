@@ -1,5 +1,5 @@
-//! What keeps a database in order: the purge, the change buffer's settings and merging; checking is in `check`, repairing in `repair`,
-//! backups in `backup`, reading indexes in in `preload`.
+//! Maintenance of a database: the purge, and the change buffer's settings and merging. Checking is in `check`, repairing in
+//! `repair`, backups in `backup`, reading whole indexes in `preload`.
 
 use crate::change_buffer::{ChangeBufferStats, ChangeBuffering};
 use crate::core::Core;
@@ -25,7 +25,7 @@ impl Maintenance {
     /// the store has threads of its own. Returns the number of ghosts removed.
     ///
     /// # Errors
-    /// What the store returns. A full disk is no error: what could not be removed stays.
+    /// Errors of the store. A full disk is no error: ghosts that could not be removed stay.
     pub fn purge(&self) -> Result<u64> {
         purge::purge(&self.core)
     }
@@ -33,7 +33,7 @@ impl Maintenance {
     /// Merges all changes that are buffered now into their leaves.
     ///
     /// # Errors
-    /// What the store returns. Changes of leaves that cannot be read stay.
+    /// Errors of the store. Changes of leaves that cannot be read stay.
     pub fn merge_changes(&self) -> Result<()> {
         self.core.change_buffer.merge_all(&*self.core)
     }
@@ -56,7 +56,7 @@ impl Maintenance {
         self.core.change_buffer.segments()
     }
 
-    /// What the change buffer has done and holds.
+    /// Counters and gauges of the change buffer.
     pub fn change_buffer_stats(&self) -> ChangeBufferStats {
         self.core.change_buffer.stats()
     }

@@ -1,10 +1,10 @@
-//! What an engine counts.
+//! Counters and gauges of an engine.
 
 use crate::lock::LockStats;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// What an engine has done and holds, for status variables.
+/// Counters and gauges of an engine, for status variables.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct EngineStats {
     /// Transactions committed that wrote something.
@@ -27,9 +27,9 @@ pub struct EngineStats {
     pub version_spills: u64,
     /// Memory of old versions, the index of their files, and the purge queue.
     pub history_bytes: u64,
-    /// What of the buffer pool is borrowed for it.
+    /// Bytes of the buffer pool that are borrowed for it.
     pub history_borrowed: u64,
-    /// What of it may be used before something is written to files.
+    /// Bytes that it may take before something is written to files.
     pub history_limit: u64,
     /// Deleted rows and entries waiting to be removed.
     pub purge_queue: u64,

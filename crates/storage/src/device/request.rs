@@ -1,4 +1,4 @@
-//! Requests of a queue, and how one is executed and answered. Every request is answered once, even if it is dropped or its execution
+//! Requests of a queue: executing and answering them. Every request is answered once, even if it is dropped or its execution
 //! panics.
 
 use super::aligned::AlignedBuf;

@@ -1,4 +1,4 @@
-//! The change buffer's thread, and the little that the buffer asks of the engine it is part of.
+//! The change buffer's thread, and the interface through which the buffer uses the engine.
 
 use super::ChangeBuffer;
 use crate::error::{Result, TableError};
@@ -13,12 +13,12 @@ use std::time::Duration;
 /// Between rounds of the thread.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// What the change buffer asks of the engine.
+/// The part of the engine that the change buffer uses.
 pub(crate) trait Host: Send + Sync {
-    /// What was deleted or replaced before this is needed by nobody.
+    /// Returns the bound of the purge: no snapshot needs entries that were deleted before it.
     fn bound(&self) -> CommitTs;
 
-    /// A tree that can be used, even if it was dropped and is still read; `None` if changes of it are of no use any more.
+    /// Returns a tree that can be used, even if it was dropped and is still read. `None`: changes of it are of no use any more.
     fn tree(&self, id: SegmentId) -> Option<Arc<TreeHandle>>;
 
     /// Has a purge remove a deleted entry that merging has left in its leaf.

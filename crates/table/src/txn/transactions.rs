@@ -28,7 +28,7 @@ impl Transactions {
         Transaction::new(self.core.clone(), LockOwner::of_session(session, &self.core.locks), isolation, mode)
     }
 
-    /// What a statement sees that is a transaction of its own and only reads.
+    /// Returns the view of a statement that is a transaction of its own and only reads.
     pub fn read_view(&self) -> ReadView {
         ReadView::latest(&self.core)
     }
