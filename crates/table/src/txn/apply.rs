@@ -1,12 +1,13 @@
-//! Applying operations to trees: one function for commits, one for recovery.
+//! Applies operations to trees, for commits and for recovery.
 //!
-//! Operations on one leaf are made in one mini-transaction: so recovery finds either all of these or none, which is nothing it would rely upon.
+//! Operations on one leaf are made in one mini-transaction, so that recovery finds either all of them or none; it
+//! does not rely on that.
 //!
-//! A commit replaces rows and marks deletions as ghosts, and saves what it replaces before the page changes.
-//! Recovery applies a commit whose end record is missing again, on pages that hold any part of it: it skips what
-//! is there already (the entry carries the commit's timestamp or a later one), saves nothing, and removes what the
-//! commit deleted outright, because no snapshot is left that could ask. Commits that are in doubt never conflict
-//! with each other, nor with later commits: a conflicting one would have been appended after their end record.
+//! A commit replaces rows and marks deletions as ghosts, and saves the old versions before the page changes. Recovery
+//! applies a commit without an end record again, on pages that may contain any part of it. It skips changes that are
+//! there already (the entry has the commit's timestamp or a later one), saves nothing, and removes what the commit
+//! deleted outright, because no snapshot is left that could ask for it. Commits in doubt never conflict with each
+//! other, nor with later commits: a conflicting one would have been appended after their end record.
 
 use super::op::Op;
 use super::versions::{Version, VersionStore};
@@ -17,24 +18,25 @@ use leafline_storage::{Reservation, SegmentId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Who applies.
+/// Applies the operations of a commit.
 pub(crate) struct Applier<'a> {
     pub(crate) versions: &'a VersionStore,
     pub(crate) change_buffer: &'a ChangeBuffer,
-    /// Non-unique secondary indexes.
+    /// The trees of non-unique secondary indexes, whose changes may be buffered.
     pub(crate) bufferable: &'a BTreeSet<SegmentId>,
-    /// What was deleted or settled before this may be cleared away.
+    /// Ghosts and timestamps from before this may be removed.
     pub(crate) purge_before: CommitTs,
 }
 
-/// Most operations that are made together, under one latch: few in tests, which are to look at what is between.
+/// The maximum number of operations made together, under one latch. It is small in tests, so that they see the states
+/// in between.
 const MOST_OPS: usize = if cfg!(test) { 2 } else { 64 };
-/// Most bytes of their keys and payloads, unless it is one operation.
+/// The maximum size of their keys and payloads in bytes; a single operation may exceed it.
 const MOST_BYTES: usize = if cfg!(test) { 512 } else { 8 << 10 };
-/// Log bytes that operations which are made together take beyond the worst case of one of them.
+/// The log bytes of operations made together, beyond the worst case of one of them.
 pub(crate) const MORE_LOG_BYTES: usize = MOST_BYTES + MOST_OPS * 64;
 
-/// The operations from the first of `ops` on that may be made together: on one tree, and not many.
+/// The first operations of `ops` that may be made together: they change one tree, and are within the limits.
 pub(crate) fn together(ops: &[Op]) -> &[Op] {
     let Some(first) = ops.first() else { return ops };
     let mut bytes = 0;
@@ -47,8 +49,8 @@ pub(crate) fn together(ops: &[Op]) -> &[Op] {
 }
 
 impl Applier<'_> {
-    /// Makes the changes of the first of `ops`, which ascend by key, for the commit at `ts`, which has the rows locked: as many as are on
-    /// one leaf, at least one. How many, and whether it is one that was buffered.
+    /// Makes the first changes of `ops`, as many as are on one leaf, and at least one. `ops` ascend by key; the
+    /// commit at `ts` has locked the rows. Returns the number of changes, and whether they were buffered.
     pub(crate) fn apply(
         &self,
         tree: &Tree,
@@ -67,9 +69,9 @@ impl Applier<'_> {
         Ok((tree.modify_run(reservation, &key, self.purge_before, &mut decide)?, false))
     }
 
-    /// The change of `op`, whose entry is this so far. What it replaces of a row is saved.
+    /// Decides the change of `op` to its current entry. Saves the row version that it replaces.
     fn decide<'o>(&self, op: &'o Op, ts: CommitTs, entry: Option<EntryView<'_>>) -> Change<'o> {
-        // What was there before of an entry, the row says.
+        // Old versions of a secondary entry are derived from its row.
         if let (Some(entry), Op::PutRow { table, key, .. } | Op::DeleteRow { table, key, .. }) = (entry, op) {
             let payload = (!entry.is_ghost()).then_some(entry.payload);
             let (begin, first) = (entry.commit_ts, !entry.has_previous());
@@ -79,7 +81,7 @@ impl Applier<'_> {
     }
 }
 
-/// The change of `op` for the commit at `ts`. Where nothing was there before, nobody need ask for it.
+/// The change of `op` for the commit at `ts`. Without a previous version, no snapshot need look for one.
 pub(super) fn change_of(op: &Op, ts: CommitTs, has_previous: bool) -> Change<'_> {
     match op {
         Op::PutRow { payload, .. } | Op::PutEntry { payload, .. } => {

@@ -1,15 +1,16 @@
-//! Commit timestamps: handing them out, publishing them, and who still looks at the past.
+//! Commit timestamps: hands them out, publishes them, and knows which snapshots still read the past.
 //!
-//! One short mutex guards four things that must agree: the next timestamp, the commits that are being applied, the
-//! commits whose record is not known to be durable, and the snapshots in use.
+//! One short mutex protects four things that must agree: the next timestamp, the commits being applied, the commits
+//! whose record is not known to be durable, and the snapshots in use.
 //!
 //! Invariants:
-//! - timestamps ascend in log order (they are handed out under the mutex of the counters, and the record is appended
-//!   before it is let go);
-//! - [`Clock::bound`] never goes back, and every snapshot in use or taken later has `low >= bound`. What was
-//!   replaced or deleted below it is needed by nobody. A snapshot that was given up counts no more: who reads at it
-//!   asks afterwards whether it was ([`RegisteredSnapshot::check`]), and is told before the bound moves;
-//! - a commit in flight has been announced before its record is in the log, so that neither a snapshot nor a
+//! - Timestamps ascend in log order. They are handed out under the mutex of the counters, and the record is appended
+//!   before that is released.
+//! - [`Clock::bound`] never goes back, and every snapshot in use or taken later has `low >= bound`. Nobody needs what
+//!   was replaced or deleted below it. A snapshot that was given up does not count: its reader checks afterwards
+//!   whether it was given up ([`RegisteredSnapshot::check`]), and the mark is set before the bound moves.
+//! - A commit in flight is announced before its record is in the log, so that neither a snapshot nor a checkpoint can
+//!   miss it.
 //!   checkpoint can miss it.
 
 use super::snapshot::Snapshot;
@@ -23,23 +24,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// The largest timestamp: they have 48 bits on disk.
+/// The largest timestamp, because timestamps have 48 bits on disk.
 pub(crate) const MAX_TIMESTAMP: u64 = (1 << 48) - 1;
 
 #[derive(Debug)]
 struct State {
     next: u64,
-    /// Appended or about to be, not applied in full: timestamp and an LSN not above that of the record, or of its newest
-    /// progress record.
+    /// Commits appended or about to be, and not fully applied: the timestamp, and an LSN at or below that of the
+    /// record or of its newest progress record.
     in_flight: BTreeMap<CommitTs, Lsn>,
-    /// Appended, not known durable: timestamp and end of the record.
+    /// Commits appended and not known to be durable: the timestamp, and the end of the record.
     volatile: VecDeque<(CommitTs, Lsn)>,
-    /// Every commit below is durable.
+    /// Every commit below this is durable.
     high: CommitTs,
-    /// Snapshots in use, each once per registration, by `low`.
+    /// Snapshots in use, one for each registration, by `low`.
     snapshots: BTreeMap<(CommitTs, u64), InUse>,
-    /// The newest snapshot, for all who come before anything else is to be seen. Kept when nobody uses it any more, which is as if
-    /// it were not there while it is what the next one would be.
+    /// The newest snapshot, shared by all that come before anything new is visible. It is kept when nobody uses it
+    /// any more. It does not count as in use while it equals the next snapshot.
     latest: Option<RegisteredSnapshot>,
     registrations: u64,
     given_up: u64,
@@ -59,7 +60,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// All commits up to `newest` are applied and durable.
+    /// Makes a clock; all commits up to `newest` are applied and durable.
     pub(crate) fn new(newest: CommitTs) -> Clock {
         let next = newest.0 + 1;
         Clock {
@@ -76,13 +77,13 @@ impl Clock {
         }
     }
 
-    /// A commit that recovery has to finish; its record begins at `start`.
+    /// Adds a commit that recovery has to finish, and whose record begins at `start`.
     pub(crate) fn resume_commit(&self, ts: CommitTs, start: Lsn) {
         self.state.lock().in_flight.insert(ts, start);
     }
 
-    /// Hands out the next timestamp and announces its commit; its record will be at `log_end` or later. `None`
-    /// when there is none left. The caller appends the record before anybody else takes one.
+    /// Hands out the next timestamp and announces its commit, whose record will be at `log_end` or later. `None` if
+    /// there are no more timestamps. The caller appends the record before anybody else takes one.
     pub(crate) fn begin_commit(&self, log_end: Lsn) -> Option<CommitTs> {
         let mut state = self.state.lock();
         if state.next > MAX_TIMESTAMP {
@@ -91,12 +92,12 @@ impl Clock {
         let ts = CommitTs(state.next);
         state.next += 1;
         state.in_flight.insert(ts, log_end);
-        // Not durable before its end is known; `u64::MAX` is above any durable LSN.
+        // The commit is not durable before its end is known; `u64::MAX` is above any durable LSN.
         state.volatile.push_back((ts, Lsn(u64::MAX)));
         Some(ts)
     }
 
-    /// The record of the newest commit is in the log up to `end`.
+    /// Notes that the record of the newest commit is in the log up to `end`.
     pub(crate) fn appended(&self, ts: CommitTs, end: Lsn) {
         let mut state = self.state.lock();
         if let Some(entry) = state.volatile.back_mut().filter(|entry| entry.0 == ts) {
@@ -104,25 +105,25 @@ impl Clock {
         }
     }
 
-    /// The commit is applied in full and its end record is in the log.
+    /// Notes that the commit is fully applied and its end record is in the log.
     pub(crate) fn applied(&self, ts: CommitTs) {
         self.state.lock().in_flight.remove(&ts);
     }
 
-    /// What recovery needs of the commit begins at `start`.
+    /// Notes that recovery needs the log for the commit only from `start` on.
     pub(crate) fn progressed(&self, ts: CommitTs, start: Lsn) {
         if let Some(needed) = self.state.lock().in_flight.get_mut(&ts) {
             *needed = start;
         }
     }
 
-    /// First LSN that recovery needs for commits that are not applied in full.
+    /// The first LSN that recovery needs for commits that are not fully applied.
     pub(crate) fn oldest_in_flight(&self) -> Option<Lsn> {
         self.state.lock().in_flight.values().min().copied()
     }
 
-    /// Takes and registers a snapshot of all commits that are applied and durable, `durable` being the log's
-    /// durable position (read before the call).
+    /// Takes and registers a snapshot of all commits that are applied and durable. `durable` is the log's durable
+    /// position, read before the call.
     pub(crate) fn snapshot(self: &Arc<Self>, durable: Lsn) -> RegisteredSnapshot {
         let mut state = self.state.lock();
         state.advance(durable);
@@ -133,13 +134,13 @@ impl Clock {
         let exceptions = state.in_flight.range(..high).map(|(&ts, _)| ts).collect();
         let snapshot = state.register(self, Snapshot { low, high, exceptions });
         let before = state.latest.replace(snapshot.clone());
-        // If this is the last reference, dropping it locks the state.
+        // Dropping the last reference locks the state.
         drop(state);
         drop(before);
         snapshot
     }
 
-    /// The state, up to date, without a snapshot that nobody uses and nobody will.
+    /// Locks and updates the state, and drops a snapshot that nobody uses or will use.
     fn settled(&self, durable: Lsn) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         state.advance(durable);
@@ -152,7 +153,7 @@ impl Clock {
         state
     }
 
-    /// As [`snapshot`](Self::snapshot), but of all commits that are applied, durable or not.
+    /// Takes a snapshot like [`snapshot`](Self::snapshot), but of all applied commits, durable or not.
     pub(crate) fn applied_snapshot(self: &Arc<Self>, durable: Lsn) -> RegisteredSnapshot {
         let mut state = self.state.lock();
         state.advance(durable);
@@ -162,12 +163,12 @@ impl Clock {
         state.register(self, Snapshot { low, high, exceptions })
     }
 
-    /// What was replaced or deleted by a commit below this is needed by no snapshot, now or later.
+    /// The timestamp below which no snapshot, now or later, needs what a commit replaced or deleted.
     pub(crate) fn bound(&self, durable: Lsn) -> CommitTs {
         self.settled(durable).bound()
     }
 
-    /// What versions are needed for: see [`Needed`].
+    /// The snapshots for which versions are kept: see [`Needed`].
     pub(crate) fn needed(&self, durable: Lsn) -> Needed {
         let state = self.settled(durable);
         Needed {
@@ -176,8 +177,8 @@ impl Clock {
         }
     }
 
-    /// Gives up the oldest snapshot in use, for which old versions are kept: whoever reads at it gets `SnapshotTooOld`. False
-    /// if there is none, so that nothing is kept for the sake of one.
+    /// Gives up the oldest snapshot in use for which old versions are kept; its readers get `SnapshotTooOld`. Returns
+    /// false if there is none.
     pub(crate) fn give_up_oldest(&self, durable: Lsn) -> bool {
         let mut state = self.settled(durable);
         let low = state.low();
@@ -189,18 +190,18 @@ impl Clock {
             registration.given_up.store(true, Ordering::Release);
         }
         state.given_up += 1;
-        // If this is the last reference, dropping it locks the state.
+        // Dropping the last reference locks the state.
         drop(state);
         drop(registration);
         true
     }
 
-    /// Number of snapshots that were given up.
+    /// The number of snapshots that were given up.
     pub(crate) fn given_up(&self) -> u64 {
         self.state.lock().given_up
     }
 
-    /// Number of snapshots in use, and the age of the oldest.
+    /// The number of snapshots in use, and the age of the oldest.
     pub(crate) fn snapshots(&self) -> (usize, Option<Duration>) {
         let state = self.state.lock();
         let unused = state.latest.as_ref().filter(|latest| !latest.is_used()).map(|latest| latest.0.key);
@@ -232,7 +233,8 @@ impl State {
         RegisteredSnapshot(registration)
     }
 
-    /// Whether a snapshot taken now would be the same: of the commits in flight below `high`, none has been applied since.
+    /// Returns whether a snapshot taken now would equal `latest`: none of the commits in flight below `high` has been
+    /// applied since.
     fn is_current(&self, latest: &RegisteredSnapshot) -> bool {
         latest.high == self.high
             && latest.low == self.low()
@@ -240,7 +242,7 @@ impl State {
             && latest.check().is_ok()
     }
 
-    /// `low` of a snapshot taken now.
+    /// The `low` of a snapshot taken now.
     fn low(&self) -> CommitTs {
         self.in_flight.keys().next().map_or(self.high, |&oldest| oldest.min(self.high))
     }
@@ -254,15 +256,15 @@ impl State {
 /// The snapshots for which old versions are kept.
 #[derive(Debug)]
 pub(crate) struct Needed {
-    /// `low` of the next snapshot.
+    /// The `low` of the next snapshot.
     pub(crate) low: CommitTs,
-    /// Those in use.
+    /// The snapshots in use.
     pub(crate) snapshots: Vec<Snapshot>,
 }
 
 impl Needed {
-    /// Whether a version that was valid from `begin` until `end` can be asked for. The `first` one of a row also
-    /// tells those who see neither end that there was no row.
+    /// Returns whether a snapshot can need a version that was valid from `begin` until `end`. The `first` version of
+    /// a row also shows snapshots that see neither end that there was no row.
     pub(crate) fn version(&self, begin: CommitTs, end: CommitTs, first: bool) -> bool {
         end >= self.low || self.snapshots.iter().any(|one| (first || one.sees(begin)) && !one.sees(end))
     }
@@ -284,17 +286,17 @@ impl Drop for Registration {
     }
 }
 
-/// A snapshot that is counted as being in use until the last clone is dropped.
+/// A snapshot that counts as in use until the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct RegisteredSnapshot(Arc<Registration>);
 
 impl RegisteredSnapshot {
-    /// Whether anybody but the clock has it.
+    /// Returns whether anybody except the clock holds it.
     fn is_used(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Whether what was read at it until now is right.
+    /// Checks whether everything read at it so far is right.
     ///
     /// # Errors
     /// `SnapshotTooOld` if it was given up.
@@ -417,7 +419,7 @@ mod tests {
         assert!(!same(&three, &four) && four.sees(a));
         drop((one, two, three));
         assert_eq!((clock.snapshots().0, clock.bound(Lsn(2))), (1, four.low));
-        // Nobody uses it: it holds nothing, whatever comes.
+        // Nobody uses it, so that it holds nothing back.
         drop(four);
         assert_eq!(clock.snapshots(), (0, None));
         let c = commit(&clock, 3, 3);

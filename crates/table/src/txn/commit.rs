@@ -1,23 +1,24 @@
-//! Commit: from a write set to the trees, or to nothing at all.
+//! Commit: brings the changes of a write set to the trees, all or nothing.
 //!
-//! The rows and unique keys that are written are locked, so commits that run at the same time have nothing in common but
-//! pages, and nobody can be in the way any more.
+//! The written rows and unique keys are locked. Commits that run at the same time therefore share nothing except
+//! pages, and nothing can conflict any more.
 //!
-//! 1. Pass the gates of the tables written, so that their definitions stay as they are.
-//! 2. Derive every operation, for all indexes of the definitions in force.
-//! 3. Everything that can fail: sizes are checked, the leaves to be changed are read in, pages and log space are reserved
-//!    ([`super::room`]). No latch and no mutex is held while this waits.
-//! 4. Take a timestamp, announce the commit, append its record. This is the point of no return: what fails after it
+//! 1. Pass the gates of the written tables, so that their definitions stay as they are.
+//! 2. Derive every operation, for all indexes in the definitions in force.
+//! 3. Do everything that can fail: check sizes, read in the leaves to be changed, reserve pages and log space
+//!    ([`super::room`]). The commit holds no latch and no mutex while it waits for that.
+//! 4. Take a timestamp, announce the commit, append its record. This is the point of no return: a failure after it
 //!    stops the store, and the next open finishes the commit from its record.
-//! 5. Apply the operations, each in mini-transactions of its tree, saving every row that is replaced first.
+//! 5. Apply the operations, each in mini-transactions of its tree. Save every replaced row version first.
 //! 6. Append the end record, publish, leave the gates, release the locks.
-//! 7. Wait until the record is durable, as the flush policy says.
+//! 7. Wait until the record is durable, as the flush policy requires.
 //!
-//! This is how a commit of few operations goes. Many operations, or more than memory is lent for, are sorted on disk and go by
-//! reference: see [`super::large`].
+//! A commit of few operations runs like this. Many operations, or more than memory is lent for, are sorted on disk
+//! and committed by reference: see [`super::large`].
 //!
-//! Locks are released before the record is durable, so that a hot row is not locked for as long as a flush takes
-//! (early lock release; Johnson et al., VLDB 2010). Whoever gets them appends behind it, and is durable after it.
+//! Locks are released before the record is durable, so that a hot row is not locked for the time of a flush (early
+//! lock release; Johnson et al., VLDB 2010). A transaction that then gets the locks appends its record after this
+//! one, and becomes durable after it.
 
 use super::Transaction;
 use super::apply::{Applier, together};
@@ -41,41 +42,41 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a commit did.
+/// The outcome of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CommitOutcome {
     /// Its timestamp; `None` if there was nothing to commit.
     pub ts: Option<CommitTs>,
 }
 
-/// Everything a commit is going to do.
+/// Everything that a commit is going to do.
 pub(crate) struct CommitPlan {
     pub(crate) ops: Vec<Op>,
-    /// Bytes of them in a record.
+    /// The size of the operations in a record, in bytes.
     bytes: usize,
-    /// For the operations and their record, or the sort.
+    /// The memory for the operations and their record, or for the sort.
     memory: MemoryAccount,
-    /// All operations, once they have become too many for a record.
+    /// The sorted operations, once they are too many for a record.
     large: Option<Sorter>,
     pub(crate) counters: Vec<CounterChange>,
     pub(crate) trees: BTreeMap<SegmentId, Arc<TreeHandle>>,
-    /// Those of non-unique secondary indexes.
+    /// The trees of non-unique secondary indexes.
     pub(super) bufferable: BTreeSet<SegmentId>,
-    /// Bytes of the operations on these.
+    /// The size of the operations on these trees, in bytes.
     buffered_bytes: u64,
 }
 
-/// Bytes of an operation in memory beyond twice its bytes in a record: its place in the vector, which may have room for as
-/// many again, and two allocations.
+/// The memory of an operation in bytes, beyond twice its size in a record: its place in a vector that may have room
+/// for as many again, and two allocations.
 const OP_OVERHEAD: u64 = 2 * size_of::<Op>() as u64 + 32;
-/// Bytes of a commit record from which on it is worth a wake-up that it is flushed while the commit is applied.
+/// The size of a commit record from which on flushing it during the commit is worth a wake-up, in bytes.
 const FLUSHED_AHEAD: usize = 32 << 10;
-/// Operations that are handed to the sort together.
+/// The number of operations handed to the sort together.
 const SPILLED_OPS: usize = 1024;
-/// Most memory for sorting the operations of a commit.
+/// The maximum memory for sorting the operations of a commit.
 const SORT_BYTES: u64 = 16 << 20;
 
-/// Of the account of a commit: most need not borrow.
+/// The terms of a commit's account: most commits need not borrow.
 static TERMS: Terms = Terms { allowance: 512 << 10, step: (256 << 10, 4 << 20), yields: true };
 
 /// Commits a transaction.
@@ -97,7 +98,7 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let inside = core.gates.enter(tables);
     let plan = transaction_plan(core, &writes)?;
     if plan.is_empty() {
-        // What it wrote is what was there, which may not be durable yet.
+        // Its writes only restate existing values, which may not be durable yet.
         if let Some(seen) = seen {
             core.store.commit_durable(seen)?;
         }
@@ -105,7 +106,8 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     }
     drop(writes);
     if plan.large.is_some() && Arc::strong_count(&transaction.writes) == 1 {
-        // It is all in the plan, and nobody else reads it: memory and files are of more use to what follows.
+        // The plan contains everything, and nobody else reads the write set: free its memory and files for the rest
+        // of the commit.
         *transaction.writes.write() = WriteSet::default();
     }
     let committed = commit_plan(core, plan, &mut |_| Ok(()));
@@ -117,8 +119,8 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     Ok(CommitOutcome { ts: Some(ts) })
 }
 
-/// Commits a plan; `publish` runs with the timestamp just before readers can see the commit. Returns the timestamp
-/// and the end of the commit's record. The caller has kept DDL out, or is it.
+/// Commits a plan. Calls `publish` with the timestamp just before readers can see the commit. Returns the timestamp
+/// and the end of the commit's record. The caller has excluded DDL, or is DDL.
 pub(crate) fn commit_plan(
     core: &Core,
     mut plan: CommitPlan,
@@ -158,7 +160,7 @@ pub(crate) fn commit_plan(
     Ok(committed)
 }
 
-/// Steps 4 to 6. The caller poisons the store if this fails.
+/// Runs steps 4 to 6. The caller poisons the store if this fails.
 fn append_and_apply(
     core: &Core,
     plan: &CommitPlan,
@@ -194,7 +196,7 @@ fn append_and_apply(
             let (done, rest) = run.split_at(made);
             for op in done {
                 core.changes.note(op, ts);
-                // Of a buffered one, who merges it takes care.
+                // The merge of a buffered change takes care of its ghost.
                 if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
                     ghosts.push((op.tree(), op.key()));
                 }
@@ -226,7 +228,7 @@ impl Default for CommitPlan {
 }
 
 impl CommitPlan {
-    /// The tree of an operation.
+    /// The tree that an operation changes.
     pub(crate) fn tree(&self, op: &Op) -> Result<&Tree> {
         match self.trees.get(&op.tree()) {
             Some(handle) => Ok(&handle.tree),
@@ -234,32 +236,32 @@ impl CommitPlan {
         }
     }
 
-    /// Who applies the operations.
+    /// The applier of the operations.
     pub(super) fn applier<'a>(&'a self, core: &'a Core, purge_before: CommitTs) -> Applier<'a> {
         core.change_buffer.set_bound(purge_before);
         let (versions, change_buffer) = (&core.versions, &*core.change_buffer);
         Applier { versions, change_buffer, bufferable: &self.bufferable, purge_before }
     }
 
-    /// If it has been rehearsed, nothing is buffered instead.
+    /// Buffers nothing if the operations were rehearsed on the leaves.
     pub(super) fn keep_to_leaves(&mut self, core: &Core, others: &Others<'_>) {
         if let Others::Out { .. } = others {
             self.bufferable.retain(|tree| core.change_buffer.is_pending(*tree));
         }
     }
 
-    /// Whether a change is buffered if its leaf is not in memory.
+    /// Returns whether a change is buffered if its leaf is not in memory.
     pub(super) fn may_buffer(&self, core: &Core, op: &Op) -> bool {
         self.bufferable.contains(&op.tree()) && core.change_buffer.takes(op)
     }
 
-    /// Puts the operations in the order of trees and keys: neighbours on a page follow each other.
+    /// Sorts the operations by tree and key, so that neighbours on a page follow each other.
     fn sort(&mut self) {
         if self.ops.len() <= room::SMALL_COMMIT {
             self.ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
             return;
         }
-        // They come row by row: those of a tree are often in order already.
+        // Operations come row by row; those of one tree are often in order already.
         let mut by_tree: BTreeMap<SegmentId, Vec<Op>> = BTreeMap::new();
         let all = self.ops.len();
         for op in self.ops.drain(..) {
@@ -274,13 +276,13 @@ impl CommitPlan {
         }
     }
 
-    /// Whether there is nothing to be done.
+    /// Returns whether there is nothing to do.
     fn is_empty(&self) -> bool {
         self.ops.is_empty() && self.large.is_none()
     }
 
-    /// Adds an operation: to the others in memory, or, when those have become too many for one record or for memory, to a sort
-    /// on disk.
+    /// Adds an operation: to the others in memory, or to a sort on disk if there are too many for one record or for
+    /// memory.
     fn push(&mut self, core: &Core, op: Op, is_bufferable: bool) -> Result<()> {
         self.bytes += op.encoded_len();
         if is_bufferable {
@@ -297,7 +299,7 @@ impl CommitPlan {
         if full { self.spill(core) } else { Ok(()) }
     }
 
-    /// Borrows memory for operations that take `used` bytes. False if they are to be sorted on disk.
+    /// Borrows memory for operations that take `used` bytes. Returns false if they must be sorted on disk.
     #[cold]
     fn find_room(&self, core: &Core, used: u64) -> Result<bool> {
         let most = core.limits.commit_memory;
@@ -309,7 +311,8 @@ impl CommitPlan {
         let sorter = match &mut self.large {
             Some(sorter) => sorter,
             none => {
-                // What the sort fills may be allocated twice, while it grows; and some operations are beside it.
+                // The sorter's memory may be allocated twice while it grows, and some operations are in memory
+                // besides.
                 self.memory.approach(&core.store, core.limits.commit_memory.min(2 * SORT_BYTES))?;
                 let memory = self.memory.borrowed().max(TERMS.allowance / 2) / 2;
                 let memory = memory.min(core.options.build_memory_bytes).min(SORT_BYTES);
@@ -381,7 +384,7 @@ impl CommitPlan {
     }
 }
 
-/// Step 2: the operations of a write set under the definitions in force.
+/// Step 2: derives the operations of a write set under the definitions in force.
 fn transaction_plan(core: &Core, writes: &WriteSet) -> Result<CommitPlan> {
     let catalog = core.catalog();
     let mut plan = CommitPlan::default();
@@ -391,14 +394,14 @@ fn transaction_plan(core: &Core, writes: &WriteSet) -> Result<CommitPlan> {
         if table.schema_version != written.schema_version {
             return Err(TableError::DefinitionChanged);
         }
-        // Keys of a unique index that is newer than the writes were neither looked for nor locked.
+        // The keys of a unique index that is newer than the writes were neither searched for nor locked.
         let known = |index: &Arc<IndexDef>| written.index_by_id(index.id).is_some();
         if !table.secondary().iter().filter(|index| index.is_unique()).all(known) {
             return Err(TableError::DefinitionChanged);
         }
         let mut counters = CounterChange { table: table.id, ..CounterChange::default() };
         if table.is_partitioned() {
-            // Its rows are in other tables.
+            // Partitions hold its rows.
             counters.next_auto_increment = writes.next_auto_increment(table.id);
             plan.counters.push(counters);
             continue;
@@ -424,9 +427,9 @@ fn transaction_plan(core: &Core, writes: &WriteSet) -> Result<CommitPlan> {
     Ok(plan)
 }
 
-/// Step 3: reads in the leaves that will be changed, those that are missing as one batch. Returns the leaf of each operation.
+/// Step 3: reads in the leaves that will be changed; missing ones as one batch. Returns the leaf of each operation.
 fn read_in(core: &Core, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>> {
-    // Pages beyond a part of the pool would push each other out again.
+    // Pages beyond a part of the pool would evict each other again.
     let most = (core.store.stats().pool_frames.load(Ordering::Relaxed) / 4).max(8) as usize;
     let mut missing = Vec::new();
     let mut pages = Vec::new();

@@ -1,4 +1,4 @@
-//! Inserting, updating and deleting rows: into the write set, after the unique checks.
+//! Inserting, updating and deleting rows: checks unique keys, then writes to the write set.
 
 use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, State};
@@ -14,23 +14,23 @@ use crate::partition::Home;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// What an insert did.
+/// The outcome of an insert.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct InsertOutcome {
     /// The AUTO_INCREMENT value that was generated.
     pub auto_increment: Option<u64>,
-    /// Clustered key of the row.
+    /// The row's locator.
     pub locator: Vec<u8>,
 }
 
 impl Transaction {
-    /// Inserts a row: one value per column, of the columns' types, NOT NULL checked. NULL or 0 in the AUTO_INCREMENT
-    /// column asks for a new value.
+    /// Inserts a row: one value per column, of the columns' types, with NOT NULL already checked. NULL or 0 in the
+    /// AUTO_INCREMENT column requests a new value.
     ///
     /// # Errors
-    /// `DuplicateEntry` (1062), 1118 if the row is too large, `WriteConflict` (1213) if the row was deleted by a
-    /// transaction that this one does not see; those of [`RowLocker::lock`](super::RowLocker::lock);
-    /// `TransactionTooLarge`, disk full, what else the store returns.
+    /// `DuplicateEntry` (1062), 1118 if the row is too large, `WriteConflict` (1213) if a transaction that this one
+    /// does not see has deleted the row; the errors of [`RowLocker::lock`](super::RowLocker::lock);
+    /// `TransactionTooLarge`, disk full, other errors of the store.
     pub fn insert(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<InsertOutcome> {
         let mut filled;
         let mut row = row;
@@ -47,13 +47,13 @@ impl Transaction {
         if auto_increment.is_none()
             && let Some(value) = table.auto_increment_column().and_then(|column| row.get(column))
         {
-            // Not of a row that is refused: its number may be the last there is.
+            // The number of a rejected row is not noted, because it may be the last number.
             self.use_auto_increment(table, value);
         }
         Ok(InsertOutcome { auto_increment, locator: home.locator(key) })
     }
 
-    /// Inserts a row that has its number into the table that it is to be in. Its key.
+    /// Inserts a row with its number into the table that stores it. Returns its key.
     pub(crate) fn insert_numbered(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<Vec<u8>> {
         let row_id = match table.has_hidden_row_id() {
             true => self.core.counters.new_row_id(table.id, &table.name)?,
@@ -64,9 +64,9 @@ impl Transaction {
         Ok(new.entry.key)
     }
 
-    /// Puts a new number in the AUTO_INCREMENT column of a row that is to be inserted, if NULL or 0 there asks for one, and
-    /// returns it. For those who may have to try to insert the row more than once. `unused` is a number that a row before got which was left out; it
-    /// is given again, unless the row has one that is no smaller.
+    /// Puts a new number into the AUTO_INCREMENT column of a row to be inserted, if NULL or 0 there requests one, and
+    /// returns it, for callers that may insert the row more than once. `unused` is the number of an earlier row that
+    /// was left out; it is given again, unless the row has a number that is no smaller.
     pub fn fill_auto_increment(
         &mut self,
         table: &Arc<TableDef>,
@@ -95,17 +95,18 @@ impl Transaction {
         Some(number)
     }
 
-    /// The next AUTO_INCREMENT number of `table` is again `next`: what this transaction was given since then it has not used, and nobody else has asked.
+    /// Makes `next` the next AUTO_INCREMENT number of `table` again. This transaction has not used the numbers it was
+    /// given since, and no other transaction has requested one.
     pub fn take_back_auto_increment(&mut self, table: TableId, next: u64) {
         self.core.counters.take_back_auto_increment(table, next);
         self.writes.write().take_back_auto_increment(table, next);
     }
 
-    /// Locks the row with clustered key `locator`, read as `old`, and replaces it by `new`. Returns the row's locator from
-    /// now on, which is another one if the clustered key changes.
+    /// Locks the row with clustered key `locator`, read as `old`, and replaces it with `new`. Returns the row's new
+    /// locator, which differs if the clustered key changes.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert). `Internal` if the transaction itself has deleted the row.
+    /// The errors of [`insert`](Self::insert). `Internal` if the transaction itself has deleted the row.
     pub fn update(
         &mut self,
         table: &Arc<TableDef>,
@@ -119,11 +120,11 @@ impl Transaction {
         self.update_locked(table, locator, old, new)
     }
 
-    /// As [`update`](Self::update), of a row that the running statement has locked (by
-    /// [`RowLocker::lock`](super::RowLocker::lock)); `old` is what it then was.
+    /// Updates like [`update`](Self::update) a row that the running statement has locked (by
+    /// [`RowLocker::lock`](super::RowLocker::lock)); `old` is its value at that time.
     ///
     /// # Errors
-    /// As [`update`](Self::update).
+    /// The errors of [`update`](Self::update).
     pub fn update_locked(
         &mut self,
         table: &Arc<TableDef>,
@@ -139,7 +140,7 @@ impl Transaction {
             && old.get(column) != new.get(column)
             && let Some(value) = new.get(column)
         {
-            // As MySQL 8: the next INSERT continues after the larger value.
+            // As in MySQL 8, the next INSERT continues after the larger value.
             self.use_auto_increment(table, value);
         }
         if to.table.id != home.table.id {
@@ -149,7 +150,7 @@ impl Transaction {
         changed.map(|key| home.locator(key)).map_err(|error| home.rewrite_error(error))
     }
 
-    /// Replaces a row within the table that it is in. Its key from now on.
+    /// Replaces a row within the table that stores it. Returns its new key.
     fn update_stored(
         &mut self,
         table: &Arc<TableDef>,
@@ -165,7 +166,8 @@ impl Transaction {
         let new_row = overflow::new_row(&self.core, table, new, row_id, Some((old, &before)))?;
         let entry = &new_row.entry;
         if entry.key != locator {
-            // The row moves: gone here, new there. The checks of the new row must not meet the old one.
+            // The row moves: it is deleted here and inserted there. The checks of the new row must not find the old
+            // one.
             let mark = self.savepoint();
             self.put(table, locator, Some(before.clone()), None)?;
             let moved = self.insert_entry(table, Some((locator, &before)), &new_row, new);
@@ -183,12 +185,12 @@ impl Transaction {
         Ok(new_row.entry.key)
     }
 
-    /// Locks the row with clustered key `locator`, read as `old`, and deletes it. False if the transaction has deleted it
-    /// before.
+    /// Locks the row with clustered key `locator`, read as `old`, and deletes it. Returns false if the transaction
+    /// has deleted it before.
     ///
     /// # Errors
-    /// Those of [`RowLocker::lock`](super::RowLocker::lock); `TransactionTooLarge`, disk full, what else
-    /// the store returns.
+    /// The errors of [`RowLocker::lock`](super::RowLocker::lock); `TransactionTooLarge`, disk full, other errors of
+    /// the store.
     pub fn delete(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
         let (home, key) = Home::of_locator(table, locator)?;
         self.check_writable(home.table)?;
@@ -196,10 +198,11 @@ impl Transaction {
         self.delete_locked(table, locator, old)
     }
 
-    /// As [`delete`](Self::delete), of a row that the running statement has locked; `old` is what it then was.
+    /// Deletes like [`delete`](Self::delete) a row that the running statement has locked; `old` is its value at that
+    /// time.
     ///
     /// # Errors
-    /// As [`delete`](Self::delete).
+    /// The errors of [`delete`](Self::delete).
     pub fn delete_locked(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
         let (Home { table, .. }, locator) = Home::of_locator(table, locator)?;
         self.check_writable(table)?;
@@ -211,22 +214,24 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Locks the row with clustered key `locator` and returns it as it is now: as the transaction wrote it, or as it was
-    /// committed last. `None` if there is none. For statements that act on a row that an insert ran into.
+    /// Locks the row with clustered key `locator`, and returns its current value: as the transaction wrote it, or as
+    /// it was committed last. `None` if there is no row. For statements that act on a row with which an insert
+    /// conflicts.
     ///
     /// # Errors
     /// `WriteConflict` (1213) if the row was committed after the transaction's snapshot, which could not change it
-    /// then; those of [`RowLocker::lock`](super::RowLocker::lock); what the store returns.
+    /// then; the errors of [`RowLocker::lock`](super::RowLocker::lock); errors of the store.
     pub fn current_row(&mut self, table: &Arc<TableDef>, locator: &[u8]) -> Result<Option<Vec<Value>>> {
         let (Home { table, .. }, locator) = Home::of_locator(table, locator)?;
         let present = self.lock_present(table, locator)?;
         present.map(|payload| self.present_values(table, locator, &payload)).transpose()
     }
 
-    /// Puts a row in the place of the one with the same clustered key, or where there is none. Says whether there was one.
+    /// Replaces the row with the same clustered key, or inserts the row if there is none. Returns whether there was
+    /// one.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// The errors of [`insert`](Self::insert).
     pub fn put_row(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<bool> {
         self.check_writable(table)?;
         let generates = table
@@ -249,10 +254,10 @@ impl Transaction {
         Ok(replaced)
     }
 
-    /// Deletes the row with this clustered key, if there is one. Says whether there was.
+    /// Deletes the row with this clustered key, if there is one. Returns whether there was one.
     ///
     /// # Errors
-    /// As [`delete`](Self::delete).
+    /// The errors of [`delete`](Self::delete).
     pub fn delete_key(&mut self, table: &Arc<TableDef>, key: &[u8]) -> Result<bool> {
         self.check_writable(table)?;
         let Some(before) = self.lock_present(table, key)? else { return Ok(false) };
@@ -260,7 +265,7 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Locks a clustered key; the row there as it is now.
+    /// Locks a clustered key. Returns its current row.
     fn lock_present(&mut self, table: &Arc<TableDef>, key: &[u8]) -> Result<State> {
         if let Some(state) = self.writes.read().row(table.id, key, NOW)? {
             return Ok(state);
@@ -282,11 +287,11 @@ impl Transaction {
         Ok(payload)
     }
 
-    /// The first unique key, if any, that inserting `row` would run into: name of the index and locator of the row
-    /// in the way. A row that has no AUTO_INCREMENT value yet cannot run into the index of that column.
+    /// Finds the first unique key with which inserting `row` would conflict: returns the index's name and the locator
+    /// of the conflicting row. A row without an AUTO_INCREMENT value yet cannot conflict in the index of that column.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn find_duplicate(
         &mut self,
         table: &Arc<TableDef>,
@@ -318,7 +323,7 @@ impl Transaction {
         let entry = &new.entry;
         self.check_sizes(table, entry)?;
         if table.has_hidden_row_id() {
-            // Nobody else knows the row; but the table may be locked as a whole.
+            // Nobody else knows the row, but the table may be locked as a whole.
             self.locks.lock_table(table.id, LockMode::IntentionExclusive, Some(&self.limits))?;
         } else {
             self.check_clustered_key(table, entry)?;
@@ -348,8 +353,8 @@ impl Transaction {
         writes.put_row(table, key, base, after)
     }
 
-    /// Locks the clustered key. No live row may have it; and that must be so for the snapshot too, unless the transaction
-    /// follows what it does not see.
+    /// Locks the clustered key, and checks that no live row has it. The snapshot must not see one either, unless the
+    /// transaction follows changes that its snapshot does not see.
     fn check_clustered_key(&mut self, table: &Arc<TableDef>, entry: &Entry) -> Result<()> {
         let written = self.writes.read().row(table.id, &entry.key, NOW)?;
         let present = match written {
@@ -374,7 +379,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Locks the keys of unique secondary indexes that differ from the row's old ones. No other live row may have them.
+    /// Locks the keys of unique secondary indexes that differ from the row's old ones, and checks that no other live
+    /// row has them.
     fn check_unique(
         &mut self,
         table: &Arc<TableDef>,
@@ -390,7 +396,7 @@ impl Transaction {
             }
             self.lock_unique_key(table, index, &new.key)?;
             let other = |taken: &Vec<u8>| old.is_none_or(|(old, _)| taken != old);
-            // Whoever is about to delete the row, or to change its key, has it locked.
+            // A transaction that is about to delete the row, or to change its key, has locked it.
             let mut duplicate = self.check_secondary(table, index, &new.key)?.filter(other);
             let mut seen: Option<Vec<u8>> = None;
             while let Some(locator) = &duplicate
@@ -408,12 +414,12 @@ impl Transaction {
     }
 
     fn duplicate(&self, table: &TableDef, index: &IndexDef, entry: &Entry, locator: Vec<u8>) -> TableError {
-        // The row in the way may not be durable yet.
+        // The conflicting row may not be durable yet.
         self.writes.write().note_seen(self.core.store.log_end());
         duplicate_entry(table, index, (&entry.key, &entry.payload), &locator)
     }
 
-    /// Rows and entries must fit their pages, whatever happens later.
+    /// Checks that row and entries fit their pages, whatever happens later.
     fn check_sizes(&self, table: &TableDef, entry: &Entry) -> Result<()> {
         let limits = &self.core.limits;
         if entry.key.len() > limits.max_key {
@@ -445,12 +451,12 @@ impl Transaction {
     }
 }
 
-/// Whether this, in an AUTO_INCREMENT column, asks for the next number.
+/// Returns whether this value in an AUTO_INCREMENT column requests the next number.
 pub(crate) fn asks_for_number(value: &Value, zero_is_number: bool) -> bool {
     value.is_null() || (!zero_is_number && matches!(value, Value::Int(0) | Value::UInt(0)))
 }
 
-/// A new value for the AUTO_INCREMENT column of a table, also as a number.
+/// Returns a new value for the AUTO_INCREMENT column of a table, also as a number.
 pub(crate) fn new_auto_increment(
     core: &Core,
     table: &TableDef,
@@ -463,7 +469,7 @@ pub(crate) fn new_auto_increment(
     (auto_increment_value(&ty, number), number)
 }
 
-/// A number as a value of an AUTO_INCREMENT column.
+/// Converts a number to a value of an AUTO_INCREMENT column.
 pub(crate) fn auto_increment_value(ty: &SqlType, number: u64) -> Value {
     if ty.is_unsigned() { Value::UInt(number) } else { Value::Int(number as i64) }
 }

@@ -1,8 +1,8 @@
-//! Gates: how DDL keeps the commits to one table out while it works.
+//! Gates, by which DDL excludes commits to a table while it works.
 //!
-//! A commit passes the gates of all tables it writes, together, and leaves them when it is applied. DDL closes the
-//! gate of its table, which waits for the commits inside to leave and keeps new ones waiting. Only one DDL
-//! statement runs at a time, so at most one gate is closed and nobody waits in a circle.
+//! A commit passes the gates of all tables it writes, together, and leaves them after it is applied. DDL closes the
+//! gate of its table: it waits for the commits inside to leave, and makes new ones wait. Only one DDL statement runs
+//! at a time, so that at most one statement closes gates and nobody waits in a cycle.
 
 use crate::catalog::TableId;
 use parking_lot::{Condvar, Mutex};
@@ -21,14 +21,14 @@ pub(crate) struct Gates {
     changed: Condvar,
 }
 
-/// Being inside the gates of some tables.
+/// The presence of a commit inside the gates of some tables.
 #[derive(Debug)]
 pub(crate) struct Inside<'a> {
     gates: &'a Gates,
     tables: Vec<TableId>,
 }
 
-/// A closed gate; opens when dropped.
+/// A closed gate; dropping it opens the gate.
 #[derive(Debug)]
 pub(crate) struct Closed<'a> {
     gates: &'a Gates,
@@ -36,7 +36,7 @@ pub(crate) struct Closed<'a> {
 }
 
 impl Gates {
-    /// Passes the gates of `tables` (each once), waiting while one is closed.
+    /// Passes the gates of `tables` (each once); waits while one is closed.
     pub(crate) fn enter(&self, tables: Vec<TableId>) -> Inside<'_> {
         let mut state = self.state.lock();
         while tables.iter().any(|table| state.closed.contains(table)) {
@@ -48,7 +48,7 @@ impl Gates {
         Inside { gates: self, tables }
     }
 
-    /// Closes the gate of `table` and waits until nobody is inside.
+    /// Closes the gate of `table`, and waits until no commit is inside.
     pub(crate) fn close(&self, table: TableId) -> Closed<'_> {
         let mut state = self.state.lock();
         while state.closed.contains(&table) {
