@@ -1,14 +1,14 @@
-//! Deleted rows and entries that wait to be removed: a queue, nearly in the order of timestamps.
+//! The queue of ghosts: deleted rows and entries that wait to be removed, nearly in the order of their timestamps.
 //!
-//! It is lost in a crash: ghosts from before are cleared away by later writes to their pages. For the same reason it may
-//! lose some when temporary space is full; they take space a while longer, and that is all.
+//! A crash loses the queue; later writes to a page remove older ghosts from it. The queue may therefore also drop
+//! ghosts when temporary space is full; they only take space for longer.
 //!
-//! | part | | who locks it |
+//! | part | contents | locked by |
 //! |---|---|---|
-//! | front | chunks in memory, then files, both in order | who removes ghosts, who spills |
-//! | back | chunks in memory, newer than those in files | commits, for a moment |
+//! | front | chunks in memory, then files, both in order | the removal of ghosts, and spilling |
+//! | back | chunks in memory, newer than those in files | commits, briefly |
 //!
-//! A chunk has the ghosts one after the other: timestamp (8 bytes), tree (8), length of the key (4), key.
+//! A chunk contains ghosts one after another: timestamp (8 bytes), tree (8), length of the key (4), key.
 
 use super::history_memory::HistoryMemory;
 use crate::error::Result;
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A chunk has more than this only if it has a single ghost.
+/// The maximum size of a chunk in bytes, unless it contains a single ghost.
 const CHUNK_BYTES: usize = 16 << 10;
 const HEADER: usize = 20;
 
@@ -37,10 +37,10 @@ pub(crate) struct Ghost<'a> {
 /// Some ghosts, in order.
 pub(crate) struct GhostChunk {
     bytes: Vec<u8>,
-    /// Where the first one is that is still there.
+    /// The position of the first remaining ghost.
     first: usize,
     memory: Arc<HistoryMemory>,
-    /// Bytes counted as used.
+    /// The number of bytes counted as used.
     counted: u64,
 }
 
@@ -76,7 +76,7 @@ impl GhostChunk {
         Some(Ghost { ts, tree, key: rest.get(..length as usize)? })
     }
 
-    /// Goes to the next one.
+    /// Removes the first ghost.
     pub(crate) fn pop(&mut self) {
         let ghost = self.first().expect("a chunk is left when its last ghost has gone");
         self.first += HEADER + ghost.key.len();
@@ -99,11 +99,11 @@ impl Drop for GhostChunk {
     }
 }
 
-/// Chunks in a file, and where the next one is.
+/// Chunks in a file, and the position of the next one.
 struct ChunkFile {
     run: RunFile,
     next: u64,
-    /// Ghosts from there on.
+    /// The number of ghosts from that position on.
     ghosts: u64,
 }
 
@@ -113,14 +113,14 @@ struct Front {
     files: VecDeque<ChunkFile>,
 }
 
-/// How much there is.
+/// The size of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct GhostCounts {
-    /// Ghosts that wait.
+    /// The number of waiting ghosts.
     pub(crate) waiting: u64,
-    /// Of the queue, bytes of files.
+    /// The size of the queue's files in bytes.
     pub(crate) file_bytes: u64,
-    /// Ghosts that were left to later writes for lack of temporary space.
+    /// The number of ghosts left to later writes for lack of temporary space.
     pub(crate) forgotten: u64,
 }
 
@@ -167,8 +167,8 @@ impl GhostQueue {
         }
     }
 
-    /// Takes the oldest ghosts out if the first of them is from before `bound`. Whoever has removed one says so
-    /// ([`removed`](Self::removed)), and puts back what is left.
+    /// Takes the oldest ghosts out if the first of them is from before `bound`. The caller reports each ghost it has
+    /// removed ([`removed`](Self::removed)), and puts back the rest.
     pub(crate) fn take(&self, bound: CommitTs) -> Option<GhostChunk> {
         let mut front = self.front.lock();
         if front.chunks.is_empty() {
@@ -178,14 +178,14 @@ impl GhostQueue {
         if old { front.chunks.pop_front() } else { None }
     }
 
-    /// Puts back what is left of a chunk.
+    /// Puts back the rest of a chunk.
     pub(crate) fn put_back(&self, chunk: GhostChunk) {
         if chunk.first().is_some() {
             self.front.lock().chunks.push_front(chunk);
         }
     }
 
-    /// One of a chunk that was taken out need not be removed any more.
+    /// Notes that a ghost of a chunk that was taken out is removed.
     pub(crate) fn removed(&self) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -198,7 +198,7 @@ impl GhostQueue {
                 front.chunks.extend(chunks);
                 return;
             }
-            // If it cannot be read, what it still has is forgotten.
+            // The rest of an unreadable file is dropped.
             self.forget(file.ghosts);
             self.file_bytes.fetch_sub(file.run.bytes(), Ordering::Relaxed);
             front.files.pop_front();
@@ -206,7 +206,7 @@ impl GhostQueue {
         front.chunks.append(&mut self.back.lock());
     }
 
-    /// Writes what is in memory, but what is next, to a file. Forgets it if that fails.
+    /// Writes the chunks in memory, except the next one, to a file. Drops them if that fails.
     pub(crate) fn spill(&self) {
         let mut front = self.front.lock();
         let mut chunks = std::mem::take(&mut *self.back.lock());
@@ -235,7 +235,7 @@ impl GhostQueue {
         self.forgotten.fetch_add(ghosts, Ordering::Relaxed);
     }
 
-    /// How much there is.
+    /// The size of the queue.
     pub(crate) fn counts(&self) -> GhostCounts {
         GhostCounts {
             waiting: self.waiting.load(Ordering::Relaxed),
@@ -246,7 +246,7 @@ impl GhostQueue {
 }
 
 impl ChunkFile {
-    /// The chunks of the next block; none at the end.
+    /// The chunks of the next block; empty at the end.
     fn next_chunks(&mut self, memory: &Arc<HistoryMemory>) -> Result<Vec<GhostChunk>> {
         let mut buffer = AlignedBuf::zeroed(0);
         let mut chunks = Vec::new();
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Takes those from before `bound`, up to `most`.
+    /// Takes ghosts from before `bound`, up to `most`.
     fn take(queue: &GhostQueue, bound: u64, most: usize) -> Vec<u64> {
         let mut taken = Vec::new();
         while let Some(mut chunk) = queue.take(CommitTs(bound)) {

@@ -1,12 +1,14 @@
-//! The entries of an index under a key, as they are committed now, whatever snapshots show.
+//! Searches the entries of an index under a key in their current committed state, whatever snapshots see.
 //!
-//! Whoever searches has locked the key against rows that are to get it: a unique key, or a reference key. Not so against rows that
-//! lose it, or that keep it and change in other columns of the index: of those only the row is locked. While such a commit is applied,
-//! its entry is a ghost already, but snapshots do not see the commit, and what takes the entry's place may be elsewhere and not there yet.
-//! To go by that would show the searcher's commit without the one it depends on, or miss the row for good. So:
-//! - a search that meets a ghost of a commit that was not applied when it began waits until nobody has the row locked, which is when
-//!   the commit is applied, and begins again;
-//! - these ghosts cannot be gone before, because the snapshot that tells them from others is in use meanwhile.
+//! The searcher has locked the key (a unique key, or the key of a foreign key) against rows that would get it. It has
+//! not locked out rows that lose the key, or that keep it and change in other columns of the index: only the row
+//! itself is locked for these. While such a commit is being applied, its entry may already be a ghost although
+//! snapshots do not see the commit, and the entry that replaces it may be elsewhere and not exist yet. A searcher
+//! that relied on this state would show its own commit without the one it depends on, or would miss the row for good.
+//! Therefore:
+//! - A search that finds a ghost of a commit that was not applied when the search began waits until nobody has the
+//!   row locked, which is when the commit is applied, and begins again.
+//! - These ghosts cannot disappear before, because the snapshot that tells them from others is in use meanwhile.
 
 use super::{RegisteredSnapshot, Transaction};
 use crate::catalog::{IndexDef, TableDef};
@@ -16,7 +18,7 @@ use leafline_btree::{CommitTs, Direction, LeafStep};
 use leafline_types::{Value, encode_part, prefix_successor};
 use std::sync::Arc;
 
-/// Entries looked at together, nearly.
+/// The approximate number of entries read together.
 const BATCH: usize = 256;
 
 /// A search for the rows of an index that have a key.
@@ -25,34 +27,34 @@ pub struct KeySearch {
     table: Arc<TableDef>,
     index: Arc<IndexDef>,
     prefix: Vec<u8>,
-    /// The next entry is at or behind this key; `None` at the end.
+    /// The next entry is at or after this key; `None` at the end.
     next: Option<Vec<u8>>,
-    /// Sees nothing but what was applied before the search began.
+    /// The snapshot of what was applied before the search began.
     applied: Option<RegisteredSnapshot>,
-    /// A ghost was met that the transaction's snapshot shows as a row, or has never seen.
+    /// Whether a ghost was found that the transaction's snapshot sees as a row, or has never seen.
     met_unseen: bool,
 }
 
 /// Committed entries between two keys.
 pub(super) struct Batch {
-    /// Keys of live entries, ascending.
+    /// The keys of live entries, ascending.
     pub(super) keys: Vec<Vec<u8>>,
     pub(super) from: Vec<u8>,
-    /// `None`: to the end of the index.
+    /// The key up to which entries were read; `None` for the end of the index.
     pub(super) until: Option<Vec<u8>>,
 }
 
-/// What a visit of leaves found.
+/// The result of visiting leaves.
 struct Entries {
     live: Vec<Vec<u8>>,
-    /// Of commits that were perhaps not applied when the search began.
+    /// Ghosts of commits that may not have been applied when the search began.
     ghosts: Vec<(Vec<u8>, CommitTs)>,
-    /// Where to go on, unless it was the end.
+    /// The key to continue at; `None` at the end.
     next: Option<Vec<u8>>,
 }
 
 impl KeySearch {
-    /// A search for the rows that have `values` in the first columns of `index`; none of them is NULL.
+    /// Makes a search for the rows with `values` in the first columns of `index`. None of the values is NULL.
     ///
     /// # Errors
     /// `Internal` for values of other types.
@@ -64,7 +66,7 @@ impl KeySearch {
         Ok(KeySearch::of_prefix(table, index, prefix))
     }
 
-    /// A search for the rows whose entries begin with `prefix`.
+    /// Makes a search for the rows whose entries begin with `prefix`.
     pub(super) fn of_prefix(table: &Arc<TableDef>, index: &Arc<IndexDef>, prefix: Vec<u8>) -> KeySearch {
         let next = Some(prefix.clone());
         KeySearch {
@@ -77,7 +79,7 @@ impl KeySearch {
         }
     }
 
-    /// Whether a row of the table has the key that is searched for.
+    /// Returns whether a row of the table has the key.
     ///
     /// # Errors
     /// `Internal` for values of other types.
@@ -100,22 +102,22 @@ impl KeySearch {
         &self.index
     }
 
-    /// Whether a row has lost the key by a commit that the transaction's snapshot does not see.
+    /// Returns whether a row has lost the key by a commit that the transaction's snapshot does not see.
     pub(super) fn met_unseen(&self) -> bool {
         self.met_unseen
     }
 
-    /// Begins again.
+    /// Restarts the search.
     pub(super) fn restart(&mut self) {
         self.next = Some(self.prefix.clone());
     }
 }
 
 impl Transaction {
-    /// The next live committed entries of a search, whoever has written them; `None` at the end.
+    /// Returns the next live committed entries of a search, whoever has written them; `None` at the end.
     ///
     /// # Errors
-    /// Those of [`RowLocker::lock`](super::RowLocker::lock).
+    /// The errors of [`RowLocker::lock`](super::RowLocker::lock).
     pub(super) fn committed_keys(&mut self, search: &mut KeySearch) -> Result<Option<Batch>> {
         while let Some(from) = search.next.take() {
             let applied = search.applied.get_or_insert_with(|| self.snapshot()).clone();
@@ -125,7 +127,7 @@ impl Transaction {
                 search.next = found.next;
                 return Ok(Some(Batch { keys: found.live, from, until }));
             }
-            // The first look is by the transaction's own snapshot.
+            // The first attempt reads at the transaction's own snapshot.
             search.met_unseen |= !found.ghosts.is_empty();
             search.applied = Some(self.wait_until_applied(search, &found.ghosts)?);
             search.restart();
@@ -133,13 +135,14 @@ impl Transaction {
         Ok(None)
     }
 
-    /// Waits for the commits of ghosts. What the search, begun again, need not wait for.
+    /// Waits for the commits of ghosts. Returns the snapshot that shows which ghosts the restarted search need not
+    /// wait for.
     fn wait_until_applied(
         &self,
         search: &KeySearch,
         ghosts: &[(Vec<u8>, CommitTs)],
     ) -> Result<RegisteredSnapshot> {
-        // In a store that has stopped, what failed to be applied never will be.
+        // If the store has stopped, a commit that could not be applied never will be.
         self.core.store.check_running()?;
         let applied = self.core.applied_snapshot();
         let mut locator = Vec::new();
@@ -151,7 +154,7 @@ impl Transaction {
         Ok(applied)
     }
 
-    /// The entries of a search from `from` on, up to some number, or to the leaf that has ghosts.
+    /// Reads the entries of a search from `from` on, up to a number of them, or up to the first leaf with ghosts.
     fn visit_entries(
         &self,
         search: &KeySearch,

@@ -1,19 +1,20 @@
-//! Commit by reference: commits whose operations are too many for one log record.
+//! Commit by reference: commits with too many operations for one log record.
 //!
-//! The operations are written to a file of their own ([`super::op_run`]) in the order of trees and keys, which is made
-//! durable before the commit record is appended: that names the file only. They are applied from the file. Log space is
-//! reserved a piece at a time; before each piece a progress record says how far the commit is, so that checkpoints can
-//! pass what it has logged, and the log is never too small for it. Recovery goes on from the last progress record.
+//! The operations are written to a file ([`super::op_run`]) in the order of trees and keys. The file is durable
+//! before the commit record, which only names it, is appended. The operations are then applied from the file. Log
+//! space is reserved a piece at a time. Before each piece, a progress record says how far the commit is, so that
+//! checkpoints can pass what it has logged, and the log is never too small for it. Recovery continues from the last
+//! progress record.
 //!
-//! What keeps it from failing between the commit record and the end record:
-//! - pages are reserved beforehand, for as many splits as the operations can cause; what other commits' splits make necessary
-//!   beyond that is added when log is renewed, or comes out of the margin that all commits share. Where the disk has no room for
-//!   as many, they are rehearsed, and other commits wait ([`super::room`]);
-//! - a piece of log that was granted once can be granted again, because nothing of the commit holds the log back while it
-//!   waits. It waits with the rows locked, but without any latch, and without any log reserved;
-//! - before operations that are made together their worst case, and a progress record, are reserved.
+//! The commit cannot fail between the commit record and the end record, because:
+//! - Pages are reserved beforehand, for as many splits as the operations can cause. If the splits of other commits
+//!   make more necessary, they are added when log is renewed, or come from the margin that all commits share. If the
+//!   disk has no room for as many, the operations are rehearsed while other commits wait ([`super::room`]).
+//! - A piece of log that was granted once can be granted again, because nothing of the commit holds the log back
+//!   while it waits. It waits with the rows locked, but without any latch and without reserved log.
+//! - Before operations that are made together, their worst case and a progress record are reserved.
 //!
-//! Pages are not read in beforehand, as there may be more than memory holds: one that cannot be read stops the store.
+//! Pages are not read in beforehand, because there may be more than memory holds. An unreadable page stops the store.
 
 use super::apply::{MORE_LOG_BYTES, together};
 use super::commit::CommitPlan;
@@ -35,14 +36,14 @@ use leafline_btree::{CommitTs, Rehearsal, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError, Store};
 use std::collections::BTreeMap;
 
-/// Pieces of log reserved at first. So the log has grown to several times what is asked for later, and grants that whatever
-/// else happens.
+/// The number of pieces of log reserved at first. The log has then grown to several times the size of later requests,
+/// and can grant them whatever else happens.
 const FIRST_PIECES: usize = 3;
-/// Pages that are added at once when more are used than was foreseen.
+/// The number of pages added at once when more are used than were foreseen.
 const MORE_PAGES: usize = 64;
 
-/// Commits the operations of `source`; `publish` as in [`commit_plan`](super::commit_plan). Returns the timestamp and the
-/// end of the commit's record.
+/// Commits the operations of `source`; `publish` is that of [`commit_plan`](super::commit_plan). Returns the
+/// timestamp and the end of the commit's record.
 pub(super) fn commit_by_reference(
     core: &Core,
     plan: &mut CommitPlan,
@@ -60,7 +61,7 @@ pub(super) fn commit_by_reference(
     let purge_before = core.bound();
     let ample = || {
         let mut reservation = core.store.reserve(0, 0)?;
-        // With some to spare: the trees may change until it is their turn.
+        // With a margin, because the trees may change before their operations are applied.
         let pages: usize = written.pages.values().sum();
         reservation.ensure_pages(pages + MORE_PAGES)?;
         reservation.allow_more()?;
@@ -71,7 +72,7 @@ pub(super) fn commit_by_reference(
     let log = record.encoded_len() + 2 * PROGRESS_LOG_BYTES;
     let renewed = reservation.renew_log(log + FIRST_PIECES * (piece + written.worst_log));
     match renewed {
-        // A very small log.
+        // The log is very small.
         Err(StorageError::TooLarge { .. }) => reservation.renew_log(log + written.worst_log)?,
         other => other?,
     }
@@ -88,12 +89,12 @@ pub(super) fn commit_by_reference(
     Ok((ts, ends))
 }
 
-/// A run that was written, and what to reserve for it.
+/// A written run, and the space to reserve for it.
 struct Written {
     run: OpRun,
-    /// Pages for all splits of each tree.
+    /// The pages for all splits of each tree.
     pages: BTreeMap<SegmentId, usize>,
-    /// Log bytes for the worst of the operations.
+    /// The log bytes of the worst case of one change.
     worst_log: usize,
 }
 
@@ -102,8 +103,8 @@ fn pages_of(estimate: SplitEstimate<'_>) -> (SegmentId, usize) {
     (tree, estimate.splits().pages() + worst_case)
 }
 
-/// Reserves the pages that the operations take, which nobody else may make more; of trees whose operations cannot be rehearsed those that were
-/// estimated.
+/// Reserves the pages that the operations need, while nobody else may change that number. For trees whose operations
+/// cannot be rehearsed, it reserves the estimate.
 fn reserve_exactly(
     core: &Core,
     plan: &CommitPlan,
@@ -167,7 +168,7 @@ fn write_run(core: &Core, plan: &CommitPlan, source: &mut dyn EntrySource) -> Re
     Ok(Written { run: OpRun::new(writer.finish()?, number), pages, worst_log })
 }
 
-/// What operations on a tree that are made together can need: one of them in the worst case.
+/// The worst case of operations on a tree that are made together.
 #[derive(Clone, Copy, Default)]
 struct WorstCase {
     pages: usize,
@@ -177,13 +178,13 @@ struct WorstCase {
 fn worst_case(tree: &Tree) -> WorstCase {
     let key = tree.max_key_len();
     let (pages, entry) = (tree.worst_case_pages(), tree.max_entry_len());
-    // Handing a page out is logged, too.
+    // Handing out a page is logged, too.
     let log = tree.worst_case_log(key, entry - key) + (pages + 2) * BRANCH_OVERHEAD;
     WorstCase { pages, log: log + MORE_LOG_BYTES }
 }
 
-/// Everything from the commit record to the end record; returns the end of either. The caller poisons the store if this
-/// fails.
+/// Does everything from the commit record to the end record. Returns the ends of both. The caller poisons the store
+/// if this fails.
 fn append_and_apply(
     core: &Core,
     plan: &CommitPlan,
@@ -236,8 +237,8 @@ fn append_and_apply(
     Ok((ts, appended, end))
 }
 
-/// Finishes a commit by reference that is in doubt, from where its last record says, but for what concerns quarantined
-/// trees.
+/// Finishes a commit by reference that is in doubt, from the position in its last record, except for changes of
+/// quarantined trees.
 #[expect(clippy::too_many_arguments, reason = "what recovery has, before there is an core")]
 pub(crate) fn finish_commit_by_reference(
     store: &Store,
@@ -257,7 +258,7 @@ pub(crate) fn finish_commit_by_reference(
         quarantine.apply_or_keep(op, ts, Some(run.name()), &mut || {
             super::apply::reapply(change_buffer, tree, op, ts, reservation)
         })?;
-        // Before a progress record passes it.
+        // The quarantine must be durable before a progress record passes the change.
         quarantine.save()?;
         Ok(1)
     })?;
@@ -265,23 +266,23 @@ pub(crate) fn finish_commit_by_reference(
     Ok(())
 }
 
-/// The way through a run.
+/// The application of a run.
 struct Applying<'a> {
     store: &'a Store,
     clock: &'a Clock,
     run: &'a OpRun,
     ts: CommitTs,
-    /// Log bytes between two progress records.
+    /// The log bytes between two progress records.
     piece: usize,
-    /// Pages were not reserved beforehand; a full disk ends it.
+    /// Whether this is recovery: pages were not reserved beforehand, and a full disk ends it.
     recovery: bool,
 }
 
-/// Makes the first of some changes of a tree, and as many of the others as it likes; how many.
+/// Makes the first of the given changes of a tree, and as many of the others as it chooses. Returns the number made.
 type Change<'a> = dyn FnMut(&Tree, &[Op], &mut Reservation) -> Result<usize> + 'a;
 
 impl Applying<'_> {
-    /// Makes every change from `from` on. At the end an end record is still reserved.
+    /// Makes every change from `from` on. At the end, space for an end record is still reserved.
     fn run(
         &self,
         from: RunPosition,
@@ -304,7 +305,7 @@ impl Applying<'_> {
                     worst = tree.as_ref().map_or(worst, worst_case);
                     current = Some((op.tree(), tree));
                 }
-                // A tree that is gone was dropped by a later commit; what it held does not matter any more.
+                // A later commit has dropped a tree that does not exist; its contents do not matter any more.
                 if let Some((_, Some(tree))) = &current {
                     let is_far = self.is_far(said, worst);
                     if is_far || reservation.log_bytes() < worst.log + PROGRESS_LOG_BYTES {
@@ -322,8 +323,8 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Whether much was logged since the last progress record: splits and merges that were not foreseen go beyond what is reserved, and
-    /// small flushes, which others may ask for, take more of the files than is logged.
+    /// Returns whether much was logged since the last progress record. Splits and merges that were not foreseen
+    /// exceed the reservation, and small flushes requested by others take more of the files than the log contains.
     fn is_far(&self, said: Lsn, worst: WorstCase) -> bool {
         let (since, piece) = (self.store.log_end().0 - said.0, self.piece as u64);
         let is_short = || {
@@ -333,7 +334,7 @@ impl Applying<'_> {
         since > piece + worst.log as u64 || (since > piece / 8 && is_short())
     }
 
-    /// Says in the log how far the commit is. What came before may be forgotten by checkpoints.
+    /// Logs how far the commit is. Checkpoints may then pass what came before.
     fn progress(&self, position: RunPosition, reservation: &mut Reservation) -> Result<()> {
         let record = ProgressRecord { ts: self.ts, run: self.run.name(), position };
         let range = self.store.append_logical(reservation, PROGRESS_RECORD, &record.encode())?;
@@ -342,11 +343,11 @@ impl Applying<'_> {
     }
 
     fn renew(&self, worst: WorstCase, reservation: &mut Reservation) -> Result<()> {
-        // Enough for what a piece of the log can say of splits.
+        // Enough for the splits that a piece of the log can describe.
         let few = worst.pages + self.piece.min(MORE_PAGES * self.store.page_size()) / self.store.page_size();
         if reservation.pages() < few {
             match reservation.ensure_pages(few + MORE_PAGES) {
-                // There is the margin, and what was foreseen.
+                // The shared margin and the foreseen pages are available.
                 Err(StorageError::DiskFull) if !self.recovery => {}
                 other => other?,
             }
@@ -358,14 +359,14 @@ impl Applying<'_> {
         }
     }
 
-    /// Has the leaves that a block's operations change read as a batch.
+    /// Reads the leaves that a block's operations change as a batch.
     fn read_ahead(&self, ops: &[Op], tree_of: &mut dyn FnMut(&Op) -> Result<Option<Tree>>) -> Result<()> {
         let mut pages = Vec::new();
         for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
             let Some(tree) = group.first().map(&mut *tree_of).transpose()?.flatten() else { continue };
             for op in group {
                 let page = match tree.leaf_of(op.key()).map_err(TableError::from) {
-                    // A hint is not where that matters.
+                    // Reading ahead is only a hint, so that damage does not end it.
                     Err(error) if error.is_damage() => continue,
                     page => page?,
                 };

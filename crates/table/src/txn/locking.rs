@@ -1,12 +1,14 @@
 //! Locking rows that a statement has read.
 //!
-//! A statement reads at its snapshot, locks a row, and then looks whether it still is what was read. If a commit that
-//! the snapshot does not see has changed it in between, then either the statement fails and can be run again under a
-//! newer snapshot, keeping its locks (first updater wins: REPEATABLE READ as snapshot isolation), or it goes on with the
-//! newest version, which it has to evaluate again (READ COMMITTED, and InnoDB's meaning of REPEATABLE READ).
+//! A statement reads at its snapshot, locks a row, and then checks whether the row is still what it has read. If a
+//! commit that the snapshot does not see has changed it in between, there are two possibilities. The statement fails
+//! and can be run again under a newer snapshot, with its locks (first updater wins: REPEATABLE READ as snapshot
+//! isolation). Or it continues with the newest version, on which it must evaluate its conditions again (READ
+//! COMMITTED, and InnoDB's REPEATABLE READ).
 //!
-//! The newest version may be of a commit that is applied but not yet durable, because locks are released before the
-//! log is flushed. What was learnt from it is not to be told before it is durable: [`Transaction::make_seen_durable`].
+//! The newest version may come from a commit that is applied but not yet durable, because locks are released before
+//! the log is flushed. Results that depend on it must not be shown before it is durable:
+//! [`Transaction::make_seen_durable`].
 
 use super::outside::Present;
 use super::unique::{Probe, check_clustered};
@@ -23,35 +25,35 @@ use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;
 
-/// An attempt to lock a row.
+/// The result of an attempt to lock a row.
 #[derive(Debug)]
 pub struct Locked {
-    /// What became of it.
+    /// The state of the row.
     pub row: LockedRow,
     lock: Option<RowLock>,
 }
 
-/// What became of an attempt to lock a row.
+/// The state of a row after an attempt to lock it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LockedRow {
-    /// It is locked, and is what the statement's view shows.
+    /// The row is locked, and is what the statement's view shows.
     AsSeen,
-    /// It is locked, and has been changed since; these are its columns now.
+    /// The row is locked, and has been changed since; these are its current columns.
     Newer(Vec<Value>),
-    /// It has been deleted since.
+    /// The row has been deleted since.
     Gone,
-    /// Somebody else has it locked, and the statement does not wait.
+    /// Another transaction has the row locked, and the statement does not wait.
     Skipped,
 }
 
-/// What is under a key that was locked.
+/// The contents under a key that was locked.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LookedUp {
-    /// No row.
+    /// There is no row.
     Nothing,
-    /// These are its columns, as the statement's view shows them.
+    /// A row with these columns, as the statement's view shows it.
     Row(Vec<Value>),
-    /// Something that the statement's view does not show.
+    /// A change that the statement's view does not show.
     Changed,
 }
 
@@ -63,19 +65,19 @@ pub struct RowLocker {
     limits: LockLimits,
     snapshot: RegisteredSnapshot,
     writes: Arc<RwLock<WriteSet>>,
-    /// Goes on with the newest version where that is not what the snapshot sees.
+    /// Whether it continues with the newest version if the snapshot does not see that.
     follows: bool,
     locks_absent: bool,
 }
 
 impl RowLocker {
-    /// Whether it answers [`LockedRow::Newer`] and [`LockedRow::Gone`] rather than `WriteConflict`.
+    /// Returns whether it returns [`LockedRow::Newer`] and [`LockedRow::Gone`] rather than `WriteConflict`.
     pub fn follows(&self) -> bool {
         self.follows
     }
 
-    /// Whether keys that a statement looks up are locked though there is no such row, so that there will be none until the
-    /// transaction ends: at REPEATABLE READ.
+    /// Returns whether it locks absent keys that a statement looks up, so that no row with the key appears before the
+    /// transaction ends. It does so at REPEATABLE READ.
     pub fn locks_absent(&self) -> bool {
         self.locks_absent
     }
@@ -94,7 +96,7 @@ impl RowLocker {
     ) -> Result<Locked> {
         let (Home { table, .. }, locator) = Home::of_locator(table, locator)?;
         if self.writes.read().row(table.id, locator, NOW)?.is_some() {
-            // Locked since it was written.
+            // The row has been locked since it was written.
             return Ok(Locked { row: LockedRow::AsSeen, lock: None });
         }
         let limits = (wait == LockWait::Wait).then_some(&self.limits);
@@ -122,11 +124,11 @@ impl RowLocker {
         Ok(Locked { row, lock: Some(lock) })
     }
 
-    /// Locks the clustered key of `table`, whether there is such a row or not, before anything is read: so a statement
-    /// that knows its row never reads what another is about to change.
+    /// Locks the clustered key of `table`, whether there is such a row or not, before anything is read. A statement
+    /// that knows the key of its row thus never reads a row that another is about to change.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
+    /// The errors of [`lock`](Self::lock).
     pub fn lock_key(
         &self,
         table: &Arc<TableDef>,
@@ -142,16 +144,17 @@ impl RowLocker {
         }
     }
 
-    /// Locks the clustered key of a table without partitions for a change and reads what is there, in one: for a statement that has written nothing yet. Where there is
-    /// no row the lock is given back, unless absent keys are [locked, too](Self::locks_absent).
+    /// Locks the clustered key of a table without partitions for a change, and reads the row, in one step, for a
+    /// statement that has written nothing yet. If there is no row, it releases the lock, unless absent keys are
+    /// [locked, too](Self::locks_absent).
     ///
     /// # Errors
-    /// As [`lock`](Self::lock), but for `WriteConflict`.
+    /// The errors of [`lock`](Self::lock), except for `WriteConflict`.
     pub fn look_up(&self, table: &Arc<TableDef>, key: &[u8]) -> Result<LookedUp> {
         let present = Present { core: &self.core, snapshot: &self.snapshot, writes: &self.writes };
         let written = self.writes.read().row(table.id, key, NOW)?;
         if let Some(state) = written {
-            // Locked since it was written.
+            // The row has been locked since it was written.
             let row = state.map(|payload| present.values(table, key, &payload)).transpose()?;
             return Ok(row.map_or(LookedUp::Nothing, LookedUp::Row));
         }
@@ -168,7 +171,7 @@ impl RowLocker {
         }
     }
 
-    /// Gives the lock on a row back that turned out not to be wanted, unless the transaction had it before.
+    /// Releases the lock on a row that turned out not to qualify, unless the transaction had it before.
     pub fn unlock(&self, locked: Locked) {
         if let Some(lock) = locked.lock {
             self.locks.unlock(lock);
@@ -177,7 +180,7 @@ impl RowLocker {
 }
 
 impl Transaction {
-    /// Locks rows for the running statement.
+    /// Makes a locker of rows for the running statement.
     pub fn row_locker(&mut self) -> RowLocker {
         RowLocker {
             core: self.core.clone(),
@@ -190,8 +193,8 @@ impl Transaction {
         }
     }
 
-    /// Locks a row for a change, which the caller has read at the transaction's snapshot or written. Here the newest
-    /// version is never followed: the caller's values are of the version it has read.
+    /// Locks a row for a change, which the caller has read at the transaction's snapshot or written. It never follows
+    /// the newest version, because the caller's values come from the version it has read.
     pub(super) fn lock_read_row(&mut self, table: &Arc<TableDef>, locator: &[u8]) -> Result<()> {
         let locker = RowLocker { follows: false, ..self.row_locker() };
         locker.lock(table, locator, LockStrength::Update, LockWait::Wait).map(drop)
@@ -203,28 +206,28 @@ impl Transaction {
         Ok(lock?)
     }
 
-    /// Locks a unique key for a new entry. A key with NULL is never a duplicate and needs none.
+    /// Locks a unique key for a new entry. A key with NULL is never a duplicate and needs no lock.
     pub(super) fn lock_unique_key(&self, table: &TableDef, index: &IndexDef, key: &[u8]) -> Result<()> {
         let Some(prefix) = unique_prefix(index, key)? else { return Ok(()) };
         let limits = Some(&self.limits);
         Ok(self.locks.lock(table.id, index.id, prefix, LockStrength::Update, limits).map(drop)?)
     }
 
-    /// Waits until nobody who may be deleting or changing the row is left.
+    /// Waits until no other transaction that may delete or change the row has it locked.
     pub(super) fn lock_duplicate(&self, table: &TableDef, locator: &[u8]) -> Result<RowLock> {
         let lock = self.locks.lock(table.id, table.id.0, locator, LockStrength::Share, Some(&self.limits));
         Ok(lock?)
     }
 
-    /// Locks taken.
+    /// The number of locks held.
     pub fn locks(&self) -> u64 {
         self.locks.count()
     }
 
-    /// Waits until everything that this transaction has learnt is durable: before its client is told.
+    /// Waits until everything that this transaction has read is durable, before its client is told.
     ///
     /// # Errors
-    /// What the store returns if it has stopped.
+    /// Errors of a stopped store.
     pub fn make_seen_durable(&mut self) -> Result<()> {
         let seen = self.writes.write().take_seen();
         match seen {

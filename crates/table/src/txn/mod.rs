@@ -1,9 +1,9 @@
 //! Transactions: snapshots, write sets, commit, recovery, old versions, purge.
 //!
-//! Nothing uncommitted is on a page. A transaction reads at a snapshot, merged with its own writes, and keeps what
-//! it writes in a write set, on disk if there is much of it. It locks the rows it writes, and looks whether they still are
-//! what it has read. Committing it appends one record that holds every change, applies the changes to the trees, releases the
-//! locks and waits until the record is durable. There is no undo.
+//! Pages never contain uncommitted changes. A transaction reads at a snapshot, merged with its own writes, and keeps
+//! its writes in a write set, which goes to disk if it is large. It locks the rows it writes, and checks whether they
+//! are still what it has read. Its commit appends one record with every change, applies the changes to the trees,
+//! releases the locks, and waits until the record is durable. There is no undo.
 
 pub(crate) mod apply;
 pub(crate) mod clock;
@@ -52,7 +52,7 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use write_set::WriteSet;
 
-/// When a transaction takes its snapshot.
+/// The isolation level, which decides when a transaction takes its snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Isolation {
     /// Each statement sees what was committed when it began.
@@ -62,34 +62,34 @@ pub enum Isolation {
     RepeatableRead,
 }
 
-/// What a transaction may do.
+/// The access mode of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum TxnMode {
     /// Read and write.
     #[default]
     ReadWrite,
-    /// Read only; a write is error 1792.
+    /// Read only: a write is error 1792.
     ReadOnly,
 }
 
-/// Which numbers AUTO_INCREMENT columns get: `offset`, and every `increment`th from there on.
+/// The numbers that AUTO_INCREMENT columns get: `offset`, and every `increment`th number after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbering {
     /// At least 1.
     pub increment: u64,
-    /// Beyond the increment only what it leaves over counts.
+    /// The offset; modulo the increment if it is larger.
     pub offset: u64,
 }
 
 impl Default for Numbering {
-    /// All numbers.
+    /// Every number.
     fn default() -> Numbering {
         Numbering { increment: 1, offset: 1 }
     }
 }
 
 impl Numbering {
-    /// The first of the numbers that is no smaller than `next`.
+    /// The first of the numbers that is at least `next`.
     pub(crate) fn from(self, next: u64) -> u64 {
         let increment = self.increment.max(1);
         let (wanted, has) = (self.offset % increment, next % increment);
@@ -98,7 +98,7 @@ impl Numbering {
     }
 }
 
-/// Where a statement began: for [`Transaction::rollback_statement`].
+/// The beginning of a statement, for [`Transaction::rollback_statement`].
 pub type StatementMark = Mark;
 
 /// A transaction. Dropping it rolls it back.
@@ -111,18 +111,18 @@ pub struct Transaction {
     snapshot: Option<RegisteredSnapshot>,
     locks: Arc<LockOwner>,
     limits: LockLimits,
-    /// REPEATABLE READ is snapshot isolation: a row changed since the snapshot is not written to.
+    /// Whether REPEATABLE READ is snapshot isolation: a row changed since the snapshot cannot be written.
     snapshot_isolation: bool,
-    /// 0 in an AUTO_INCREMENT column is a number like others.
+    /// Whether 0 in an AUTO_INCREMENT column is a number like others.
     zero_is_number: bool,
     numbering: Numbering,
-    /// The number that the next row gets which asks for one.
+    /// The number for the next row that requests one.
     given_number: Option<u64>,
-    /// The running statement sees writes before this.
+    /// The position in the write set up to which the running statement sees writes.
     statement: Mark,
-    /// Somebody has seen what it has read.
+    /// Whether results of the transaction have been shown.
     shown: bool,
-    /// It is the running statement alone, and ends with it.
+    /// Whether it consists of the running statement alone, and ends with it.
     single: bool,
 }
 
@@ -148,7 +148,7 @@ impl Transaction {
         }
     }
 
-    /// The engine it runs in.
+    /// The engine's shared state.
     pub fn core(&self) -> &Arc<Core> {
         &self.core
     }
@@ -158,33 +158,33 @@ impl Transaction {
         self.isolation
     }
 
-    /// Its mode.
+    /// Its access mode.
     pub fn mode(&self) -> TxnMode {
         self.mode
     }
 
-    /// Whether it has written anything that was not rolled back.
+    /// Returns whether it has written anything that was not rolled back.
     pub fn has_writes(&self) -> bool {
         !self.writes.read().is_empty()
     }
 
-    /// Whether it may have written to a table that others use, too.
+    /// Returns whether it may have written to a table that others use, too.
     pub fn changes_shared_tables(&self) -> bool {
         self.writes.read().has_shared_tables()
     }
 
-    /// The snapshot it reads at; taken now if there is none yet.
+    /// The snapshot it reads at, which is taken now if there is none yet.
     pub fn snapshot(&mut self) -> RegisteredSnapshot {
         self.snapshot.get_or_insert_with(|| self.core.snapshot()).clone()
     }
 
-    /// Has it read at the snapshot of another transaction. Only right while it has read and written nothing.
+    /// Makes it read at the snapshot of another transaction. It must not have read or written anything.
     pub fn set_snapshot(&mut self, snapshot: RegisteredSnapshot) {
         self.snapshot = Some(snapshot);
     }
 
-    /// Begins a statement: at READ COMMITTED it gets a new snapshot, and it sees the writes made until now, not its
-    /// own. The mark undoes it.
+    /// Begins a statement. At READ COMMITTED the statement gets a new snapshot. It sees the writes made until now,
+    /// but not its own. The returned mark serves to undo it.
     pub fn begin_statement(&mut self) -> StatementMark {
         if self.isolation == Isolation::ReadCommitted {
             self.snapshot = Some(self.core.snapshot());
@@ -198,7 +198,7 @@ impl Transaction {
         self.rollback_to(mark);
     }
 
-    /// A savepoint: the present position.
+    /// Makes a savepoint at the current position.
     pub fn savepoint(&self) -> Mark {
         self.writes.read().mark()
     }
@@ -208,63 +208,65 @@ impl Transaction {
         self.writes.write().roll_back_to(mark);
     }
 
-    /// How long it waits for locks.
+    /// Sets the limits of its waits for locks.
     pub fn set_lock_limits(&mut self, limits: LockLimits) {
         self.limits = limits;
     }
 
-    /// Whether REPEATABLE READ prevents that a row is written that was changed since the snapshot
-    /// (`innodb_snapshot_isolation`); otherwise its newest version is.
+    /// Sets whether REPEATABLE READ refuses to write a row that was changed since the snapshot
+    /// (`innodb_snapshot_isolation`). Otherwise the row's newest version is written.
     pub fn set_snapshot_isolation(&mut self, on: bool) {
         self.snapshot_isolation = on;
     }
 
-    /// Whether 0 in an AUTO_INCREMENT column is a number like others (`NO_AUTO_VALUE_ON_ZERO`); otherwise it asks for the next one, as
-    /// NULL does.
+    /// Sets whether 0 in an AUTO_INCREMENT column is a number like others (`NO_AUTO_VALUE_ON_ZERO`). Otherwise it
+    /// requests the next number, as NULL does.
     pub fn set_zero_is_number(&mut self, on: bool) {
         self.zero_is_number = on;
     }
 
-    /// Which numbers AUTO_INCREMENT columns get, and the first of them if it is a certain one.
+    /// Sets the numbers that AUTO_INCREMENT columns get, and the first of them if it is given.
     pub fn set_numbering(&mut self, numbering: Numbering, first: Option<u64>) {
         (self.numbering, self.given_number) = (numbering, first);
     }
 
-    /// Whether it is the running statement alone, and is committed when that has succeeded.
+    /// Sets whether it consists of the running statement alone, and is committed when that has succeeded.
     pub fn set_single(&mut self, single: bool) {
         self.single = single;
     }
 
-    /// Whether the rows that the running statement inserts into `table` can be loaded in bulk in their place: nothing else is to be
-    /// committed or rolled back with them.
+    /// Returns whether the rows that the running statement inserts can be bulk-loaded instead, because nothing else
+    /// is committed or rolled back with them.
     pub fn can_load(&self) -> bool {
         self.single && self.mode == TxnMode::ReadWrite
     }
 
-    /// Whether statements that write or lock go on with the newest version of a row that their snapshot does not see.
+    /// Returns whether statements that write or lock continue with the newest version of a row that their snapshot
+    /// does not see.
     pub(crate) fn follows(&self) -> bool {
         self.isolation == Isolation::ReadCommitted || !self.snapshot_isolation
     }
 
-    /// A result of this transaction is about to be shown, or its snapshot was asked for: it has to keep it.
+    /// Notes that a result of this transaction is shown, or that its snapshot was given out: it must keep the
+    /// snapshot.
     pub fn set_shown(&mut self) {
         self.shown = true;
     }
 
-    /// Whether a statement that met a conflict can be run again, under a newer snapshot: at READ COMMITTED each has its
-    /// own; at REPEATABLE READ only while nothing was shown.
+    /// Returns whether a statement that met a conflict can be run again under a newer snapshot. At READ COMMITTED
+    /// each statement has its own snapshot; at REPEATABLE READ nothing must have been shown.
     pub fn can_restart(&self) -> bool {
         self.isolation == Isolation::ReadCommitted || !self.shown
     }
 
-    /// Whether it was chosen to give up in a deadlock: it has to be rolled back, so that its locks are released.
+    /// Returns whether it was chosen as a deadlock's victim and must be rolled back, so that its locks are released.
     pub fn is_deadlock_victim(&self) -> bool {
         self.locks.is_victim()
     }
 
-    /// Gives the transaction a snapshot of everything that is applied, so that a statement can be tried again after a
-    /// conflict, with the locks it has. Only right while the transaction has shown nothing and written nothing, or, at
-    /// READ COMMITTED, the statement.
+    /// Gives the transaction a snapshot of everything applied, so that a statement can be run again after a conflict,
+    /// with the locks it holds. The transaction (or at READ COMMITTED, the statement) must have shown nothing and
+    /// written nothing.
     ///
     /// # Errors
     /// `Internal` if it has written something.
@@ -277,28 +279,29 @@ impl Transaction {
         Ok(())
     }
 
-    /// What the running statement reads: the snapshot, and the transaction's writes from before the statement.
+    /// The view of the running statement: the snapshot, and the transaction's writes from before the statement.
     pub fn view(&mut self) -> ReadView {
         let snapshot = self.snapshot();
         ReadView::new(self.core.clone(), snapshot, self.writes.clone(), self.statement.0)
     }
 
-    /// Makes the writes permanent and visible. Returns when they are as durable as the flush policy asks for.
+    /// Makes the writes permanent and visible. Returns when they are as durable as the flush policy requires.
     ///
     /// # Errors
-    /// `TransactionTooLarge`, `DefinitionChanged`, disk full, a file of the transaction that cannot be read: nothing is changed
-    /// then. Any other error of the store: it has stopped, and whether the transaction is durable is known after the next open.
+    /// `TransactionTooLarge`, `DefinitionChanged`, disk full, an unreadable file of the transaction: nothing is
+    /// changed then. After any other error of the store, the store has stopped, and the next open shows whether the
+    /// transaction is durable.
     pub fn commit(self) -> Result<CommitOutcome> {
         commit::commit(&self)
     }
 
-    /// Forgets the writes.
+    /// Discards the writes.
     pub fn rollback(self) {}
 
     fn check_writable(&self, table: &TableDef) -> Result<()> {
         match self.mode {
             TxnMode::ReadWrite => self.core.trees.check_writable(table),
-            // Nobody else can tell.
+            // Nobody else can see the difference.
             TxnMode::ReadOnly if table.is_private => self.core.trees.check_writable(table),
             TxnMode::ReadOnly => Err(TableError::ReadOnlyTransaction),
         }

@@ -1,7 +1,7 @@
-//! Operations: what a commit does to trees, and how its record says so.
+//! Operations: the changes of a commit to trees, and their form in its record.
 //!
-//! A commit's record carries every operation in full: which tree, which key, what is to be there. Nothing that is
-//! applied again after a crash is derived from a page, because the pages may hold any part of the commit already.
+//! A commit's record contains every operation in full: the tree, the key, and the new contents. Nothing that is
+//! applied again after a crash is derived from a page, because the pages may already contain any part of the commit.
 //!
 //! # Records
 //! Integers are little-endian; `short` ones have seven bits a byte, the lowest first, and all but the last byte have the highest bit set;
@@ -21,9 +21,10 @@
 //! | 3 put entry  | tree short, key bytes, payload bytes                                                      |
 //! | 4 drop entry | tree short, key bytes                                                                     |
 //!
-//! End (kind 2): format u8 (3), ts u64. Everything the commit record says is on the pages, as far as the log goes.
+//! End (kind 2): format u8 (3), ts u64. It says that everything in the commit's record is on the pages, as far as the
+//! log goes.
 //!
-//! A commit whose operations are too many for one record has them in a file: see [`super::op_run`].
+//! A commit with too many operations for one record stores them in a file: see [`super::op_run`].
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::TableId;
@@ -31,25 +32,25 @@ use crate::error::Result;
 use leafline_btree::CommitTs;
 use leafline_storage::SegmentId;
 
-/// Kind of a commit record.
+/// The kind of a commit record.
 pub(crate) const COMMIT_RECORD: u8 = 1;
-/// Kind of an end record.
+/// The kind of an end record.
 pub(crate) const END_RECORD: u8 = 2;
 const FORMAT: u8 = 3;
 
-/// Bytes of an end record.
+/// The size of an end record in bytes.
 pub(crate) const END_RECORD_BYTES: usize = 9;
 
-/// One change to one tree.
+/// One change of one tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Op {
-    /// The row is there with this payload.
+    /// Puts a row with this payload.
     PutRow { table: TableId, tree: SegmentId, key: Vec<u8>, payload: Vec<u8> },
-    /// The row is gone.
+    /// Deletes a row.
     DeleteRow { table: TableId, tree: SegmentId, key: Vec<u8> },
-    /// The entry of a secondary index is there with this payload.
+    /// Puts an entry of a secondary index with this payload.
     PutEntry { tree: SegmentId, key: Vec<u8>, payload: Vec<u8> },
-    /// The entry of a secondary index is gone.
+    /// Deletes an entry of a secondary index.
     DropEntry { tree: SegmentId, key: Vec<u8> },
 }
 
@@ -74,7 +75,7 @@ impl Op {
         }
     }
 
-    /// Bytes of what it puts there.
+    /// The length of the new payload in bytes.
     pub(crate) fn payload_len(&self) -> usize {
         match self {
             Op::PutRow { payload, .. } | Op::PutEntry { payload, .. } => payload.len(),
@@ -82,7 +83,7 @@ impl Op {
         }
     }
 
-    /// Bytes it takes in a record, at most.
+    /// The maximum size of the operation in a record, in bytes.
     pub(crate) fn encoded_len(&self) -> usize {
         // A tag, two numbers, two lengths.
         31 + self.key().len() + self.payload_len()
@@ -129,19 +130,19 @@ impl Op {
     }
 }
 
-/// What a commit changes in the counters of one table.
+/// The change that a commit makes to the counters of one table.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct CounterChange {
     pub(crate) table: TableId,
-    /// Rows more (or less).
+    /// The change of the number of rows.
     pub(crate) rows: i64,
-    /// Row ids from here on are unused.
+    /// The first unused row id.
     pub(crate) next_row_id: u64,
-    /// AUTO_INCREMENT values from here on are unused.
+    /// The first unused AUTO_INCREMENT value.
     pub(crate) next_auto_increment: u64,
 }
 
-/// Bytes of a [`CounterChange`] in a record.
+/// The size of a [`CounterChange`] in a record, in bytes.
 pub(crate) const COUNTER_BYTES: usize = 32;
 
 pub(crate) fn encode_counters(counters: &[CounterChange], out: &mut ByteWriter) {
@@ -164,7 +165,7 @@ pub(crate) fn decode_counters(from: &mut ByteReader<'_>) -> Result<Vec<CounterCh
     Ok(counters)
 }
 
-/// Everything about a commit.
+/// The contents of a commit record.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct CommitRecord {
     pub(crate) ts: CommitTs,
@@ -174,7 +175,7 @@ pub(crate) struct CommitRecord {
 }
 
 impl CommitRecord {
-    /// Bytes of the record, at most.
+    /// The maximum size of the record in bytes.
     pub(crate) fn encoded_len(&self) -> usize {
         25 + self.counters.len() * COUNTER_BYTES + self.ops.iter().map(Op::encoded_len).sum::<usize>()
     }
@@ -190,7 +191,8 @@ impl CommitRecord {
         out.finish()
     }
 
-    /// Puts the timestamp into an encoded record, this one or one of a commit by reference: it is known when the record's place in the log is.
+    /// Puts the timestamp into an encoded record of this kind, or of a commit by reference. The timestamp is known
+    /// only together with the record's place in the log.
     pub(crate) fn set_ts(payload: &mut [u8], ts: CommitTs) {
         if let Some(place) = payload.get_mut(1..9) {
             place.copy_from_slice(&ts.0.to_le_bytes());
@@ -211,14 +213,14 @@ impl CommitRecord {
     }
 }
 
-/// An end record.
+/// Encodes an end record.
 pub(crate) fn encode_end(ts: CommitTs) -> Vec<u8> {
     let mut out = ByteWriter::with_capacity(END_RECORD_BYTES);
     out.u8(FORMAT).u64(ts.0);
     out.finish()
 }
 
-/// The commit an end record ends.
+/// Decodes an end record: the commit that it ends.
 pub(crate) fn decode_end(payload: &[u8]) -> Result<CommitTs> {
     let mut from = ByteReader::new("end record", payload);
     from.format(FORMAT)?;

@@ -1,8 +1,8 @@
-//! The operations of a large commit, in a file of their own: `commits/<number>`.
+//! The operations of a large commit, in a file: `commits/<number>`.
 //!
-//! The file is a run (see [`crate::run`]): an entry per operation, ascending by tree and key. It is durable before the
-//! commit record that names it is appended, and is removed once the end record is durable; a file that no commit in
-//! doubt names is removed when the database is opened.
+//! The file is a run (see [`crate::run`]) with an entry for each operation, ascending by tree and key. It is durable
+//! before the commit record that names it is appended, and is removed once the end record is durable. When the
+//! database is opened, files that no commit in doubt names are removed.
 //!
 //! | part of an entry | bytes |
 //! |---|---|
@@ -21,8 +21,8 @@
 //! | counters    | as in a commit record                          |                                                 |
 //! | position    |                                                | offset of a block u64, entries in it u32        |
 //!
-//! A progress record says that the operations before its position are on the pages, as far as the log goes. It stands for the
-//! commit's own record from then on: recovery needs nothing of the log before it.
+//! A progress record says that the operations before its position are on the pages, as far as the log goes. From then
+//! on it replaces the commit's own record: recovery needs nothing of the log before it.
 
 use super::op::{COUNTER_BYTES, CounterChange, Op, decode_counters, encode_counters};
 use crate::bytes::{ByteReader, ByteWriter};
@@ -34,35 +34,35 @@ use leafline_storage::device::{AlignedBuf, BLOCK};
 use leafline_storage::{Env, GROUP_OVERHEAD, SegmentId};
 use std::sync::Arc;
 
-/// Kind of the record of a commit by reference.
+/// The kind of the record of a commit by reference.
 pub(crate) const REFERENCE_RECORD: u8 = 3;
-/// Kind of a progress record.
+/// The kind of a progress record.
 pub(crate) const PROGRESS_RECORD: u8 = 4;
 const FORMAT: u8 = 1;
-/// Log bytes of a progress record, or of an end record.
+/// The log bytes of a progress record, or of an end record.
 pub(crate) const PROGRESS_LOG_BYTES: usize = 37 + GROUP_OVERHEAD;
 
-/// Directory of the files.
+/// The directory of the files.
 pub(crate) const DIRECTORY: &str = "commits";
 
-/// Names a run of operations.
+/// The name of a run of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct RunName {
     pub(crate) number: u64,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub(crate) bytes: u64,
 }
 
-/// A place in a run of operations.
+/// A position in a run of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct RunPosition {
-    /// Offset of a block in the file.
+    /// The offset of a block in the file.
     pub(crate) block: u64,
-    /// Entries of it that come before the place.
+    /// The number of the block's entries before the position.
     pub(crate) entries: u32,
 }
 
-/// What the log says of a commit by reference.
+/// The record of a commit by reference.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct ReferenceRecord {
     pub(crate) ts: CommitTs,
@@ -72,12 +72,12 @@ pub(crate) struct ReferenceRecord {
 }
 
 impl ReferenceRecord {
-    /// Bytes of the record.
+    /// The size of the record in bytes.
     pub(crate) fn encoded_len(&self) -> usize {
         37 + self.counters.len() * COUNTER_BYTES
     }
 
-    /// The timestamp can be set later: [`CommitRecord::set_ts`](super::op::CommitRecord::set_ts).
+    /// Encodes the record. The timestamp can be set later: [`CommitRecord::set_ts`](super::op::CommitRecord::set_ts).
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = ByteWriter::with_capacity(self.encoded_len());
         out.u8(FORMAT).u64(self.ts.0).u64(self.run.number).u64(self.run.bytes).u64(self.next_object);
@@ -97,12 +97,12 @@ impl ReferenceRecord {
     }
 }
 
-/// How far a commit by reference is.
+/// The progress of a commit by reference.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct ProgressRecord {
     pub(crate) ts: CommitTs,
     pub(crate) run: RunName,
-    /// The operations before it are applied.
+    /// The operations before this position are applied.
     pub(crate) position: RunPosition,
 }
 
@@ -126,7 +126,7 @@ impl ProgressRecord {
 }
 
 impl Op {
-    /// The operation as an entry of a run.
+    /// Encodes the operation as an entry of a run.
     pub(crate) fn to_entry(&self, key: &mut Vec<u8>, entry: &mut Vec<u8>) {
         key.clear();
         key.extend_from_slice(&self.tree().0.to_be_bytes());
@@ -150,7 +150,7 @@ impl Op {
         }
     }
 
-    /// The operation that an entry of a run stands for.
+    /// Decodes the operation of an entry of a run.
     pub(crate) fn from_entry(key: &[u8], entry: &[u8]) -> Result<Op> {
         let damaged = || TableError::Corrupt("an operation in a run is malformed".into());
         let (tree, key) = key.split_first_chunk::<8>().ok_or_else(damaged)?;
@@ -184,7 +184,7 @@ pub(crate) struct OpRun {
 }
 
 impl OpRun {
-    /// A writer of a new one; `number` was never used.
+    /// Makes a writer of a new run; `number` was never used before.
     pub(crate) fn create(env: &Arc<dyn Env>, number: u64) -> Result<RunWriter> {
         let new = !env.exists(DIRECTORY).map_err(|error| io_error("look for", DIRECTORY, error))?;
         let writer = RunWriter::create_in(env, DIRECTORY, file_name(number), number)?;
@@ -194,12 +194,12 @@ impl OpRun {
         Ok(writer)
     }
 
-    /// A run that was written.
+    /// Takes a run that was written.
     pub(crate) fn new(file: RunFile, number: u64) -> OpRun {
         OpRun { file, number }
     }
 
-    /// Opens one that the log names.
+    /// Opens a run that the log names.
     pub(crate) fn open(env: &Arc<dyn Env>, name: RunName) -> Result<OpRun> {
         let file = RunFile::open(env, file_name(name.number), name.number, name.bytes)?;
         Ok(OpRun { file, number: name.number })
@@ -209,20 +209,20 @@ impl OpRun {
         RunName { number: self.number, bytes: self.file.bytes() }
     }
 
-    /// Makes it durable. From here on it stays until [`remove`](Self::remove).
+    /// Makes the run durable. From here on it stays until [`remove`](Self::remove).
     pub(crate) fn keep(&mut self) -> Result<()> {
         self.file.make_durable()?;
         self.file.keep();
         Ok(())
     }
 
-    /// Removes it: nobody will ask for it any more.
+    /// Removes the run, which nobody will ask for any more.
     pub(crate) fn remove(self, env: &dyn Env) {
         drop(self.file);
         remove_run(env, self.number);
     }
 
-    /// Reads it from a position on.
+    /// Reads the run from a position on.
     pub(crate) fn read_from(&self, position: RunPosition) -> OpReader<'_> {
         OpReader {
             file: &self.file,
@@ -239,7 +239,7 @@ pub(crate) fn remove_run(env: &dyn Env, number: u64) {
     let _ = env.remove(&file_name(number));
 }
 
-/// Removes the runs that are there, but for those that are `needed`: no commit is in doubt.
+/// Removes the existing runs for which `needed` returns false. No commit may be in doubt.
 pub(crate) fn remove_leftovers(env: &dyn Env, needed: &dyn Fn(u64) -> bool) -> Result<()> {
     let failed = |error| io_error("clear", DIRECTORY, error);
     if !env.exists(DIRECTORY).map_err(failed)? {
@@ -253,7 +253,7 @@ pub(crate) fn remove_leftovers(env: &dyn Env, needed: &dyn Fn(u64) -> bool) -> R
     Ok(())
 }
 
-/// Reads a run of operations, a block at a time.
+/// Reads a run of operations, one block at a time.
 pub(crate) struct OpReader<'a> {
     file: &'a RunFile,
     buffer: AlignedBuf,
@@ -261,15 +261,15 @@ pub(crate) struct OpReader<'a> {
     skip: u32,
 }
 
-/// Some operations in a row.
+/// Consecutive operations.
 pub(crate) struct OpBlock {
     pub(crate) ops: Vec<Op>,
-    /// Position of the first.
+    /// The position of the first operation.
     pub(crate) first: RunPosition,
 }
 
 impl OpReader<'_> {
-    /// The next block's operations; `None` at the end.
+    /// The operations of the next block; `None` at the end.
     pub(crate) fn next_block(&mut self) -> Result<Option<OpBlock>> {
         let Some(mut block) = self.file.read_block(self.next, &mut self.buffer)? else { return Ok(None) };
         let first = RunPosition { block: self.next, entries: std::mem::take(&mut self.skip) };
