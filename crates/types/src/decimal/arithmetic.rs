@@ -5,7 +5,7 @@
 
 use arrow_buffer::i256;
 
-use super::wide::Wide;
+use super::wide::{Wide, magnitude, to_i256};
 use super::{Decimal, MAX_SCALE, pow10_i128, pow10_i256};
 
 /// Digits per word of MySQL's own decimals, which decides the digits that a division keeps.
@@ -91,10 +91,10 @@ impl Decimal {
             }
             return Self::from_i256(self.unscaled().checked_mul(other.unscaled())?, scale);
         }
-        let product = Wide::magnitude(self.unscaled()).checked_mul(Wide::magnitude(other.unscaled()))?;
+        let product = magnitude(self.unscaled()).checked_mul(magnitude(other.unscaled()))?;
         divide_wide(
             product,
-            Wide::magnitude(pow10_i256(drop)),
+            magnitude(pow10_i256(drop)),
             self.is_negative() != other.is_negative(),
             scale,
             true,
@@ -133,9 +133,8 @@ impl Decimal {
             let away = if rounded && b_abs - rest <= rest { (a.signum() * b.signum()) as i8 } else { 0 };
             return Some(Self::from_i128(quotient.checked_add(away.into())?, scale));
         }
-        let (mut dividend, mut divisor) =
-            (Wide::magnitude(self.unscaled()), Wide::magnitude(other.unscaled()));
-        let power = |n| Wide::magnitude(pow10_i256(n));
+        let (mut dividend, mut divisor) = (magnitude(self.unscaled()), magnitude(other.unscaled()));
+        let power = |n| magnitude(pow10_i256(n));
         match up.checked_sub(numerator_scale) {
             Some(up) => dividend = dividend.checked_mul(power(up))?,
             None => divisor = divisor.checked_mul(power(numerator_scale - up))?,
@@ -160,11 +159,11 @@ impl Decimal {
             return Some(Self::from_i128(a.checked_rem(b).unwrap_or(0), scale));
         }
         let grow = |v: &Self| {
-            let by = Wide::magnitude(pow10_i256(scale - v.scale()));
-            Wide::magnitude(v.unscaled()).checked_mul(by)
+            let by = magnitude(pow10_i256(scale - v.scale()));
+            magnitude(v.unscaled()).checked_mul(by)
         };
         let (_, rest) = grow(self)?.div_rem(grow(other)?);
-        Self::from_i256(rest.to_i256(self.is_negative())?, scale)
+        Self::from_i256(to_i256(rest, self.is_negative())?, scale)
     }
 
     /// Rounds half away from zero to `scale` digits after the point; a negative scale rounds
@@ -248,8 +247,9 @@ impl Decimal {
 
 fn divide_wide(dividend: Wide, divisor: Wide, negative: bool, scale: u8, rounded: bool) -> Option<Decimal> {
     let (quotient, rest) = dividend.div_rem(divisor);
-    let mut q = quotient.to_i256(false)?;
-    if rounded && divisor.half_or_more(rest) {
+    let mut q = to_i256(quotient, false)?;
+    // The rest is less than a divisor of at most 65 + 30 digits, so it can be doubled.
+    if rounded && rest << 1 >= divisor {
         q = q.checked_add(i256::ONE)?;
     }
     Decimal::from_i256(if negative { q.wrapping_neg() } else { q }, scale)
