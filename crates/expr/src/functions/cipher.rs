@@ -1,10 +1,17 @@
 //! AES_ENCRYPT and AES_DECRYPT, in the modes of `block_encryption_mode`.
 //!
-//! A key of any length is folded: its bytes are combined by XOR into as many as the cipher takes. ECB and CBC pad the
-//! last block (PKCS #7); the other modes make a stream of bytes (NIST SP 800-38A).
+//! A key of any length is folded: its bytes are combined by XOR into as many as the cipher takes. ECB and CBC pad the last block
+//! (PKCS #7); the other modes make a stream of bytes (NIST SP 800-38A). The modes are those of the RustCrypto crates but for CFB1, which
+//! none of them has.
 
+use aes::cipher::block_padding::{Padding, Pkcs7};
+use aes::cipher::consts::U16;
 use aes::cipher::generic_array::GenericArray;
-use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
+use aes::cipher::inout::InOutBuf;
+use aes::cipher::{
+    BlockCipher, BlockDecrypt, BlockDecryptMut, BlockEncrypt, BlockEncryptMut, Key, KeyInit, KeyIvInit,
+    KeySizeUser, StreamCipher,
+};
 use aes::{Aes128, Aes192, Aes256};
 
 use super::args::{binary_string, nullable};
@@ -17,17 +24,21 @@ use leafline_types::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("AES_ENCRYPT", (2, 3), encrypted_type, |cx, call, values| {
-        aes(cx, call, values, |cipher, mode, iv, text, steps| cipher.encrypt(mode, iv, text, steps).map(Some))
+        aes(cx, call, values, |encryption, key, iv, text, steps| {
+            encryption.encrypt(key, iv, text, steps).map(Some)
+        })
     })
     .bytes(),
     Function::new("AES_DECRYPT", (2, 3), decrypted_type, |cx, call, values| {
-        aes(cx, call, values, Cipher::decrypt)
+        aes(cx, call, values, BlockEncryption::decrypt)
     })
     .bytes(),
 ];
 
 const BLOCK: usize = 16;
-type Block = [u8; BLOCK];
+type Block = GenericArray<u8, U16>;
+/// Bytes between two looks at whether the statement is to end.
+const PIECE: usize = 256 * BLOCK;
 
 /// `block_encryption_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +108,9 @@ fn decrypted_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(binary_string(bytes_of(&args[0]), true))
 }
 
-/// A function that encrypts or decrypts, given an initialization vector.
-type Application = fn(&Cipher, Mode, Block, &[u8], &mut Steps<'_>) -> Result<Option<Vec<u8>>, MysqlError>;
+/// A function that encrypts or decrypts, given a key and an initialization vector.
+type Application =
+    fn(BlockEncryption, &[u8], &Block, &[u8], &mut Steps<'_>) -> Result<Option<Vec<u8>>, MysqlError>;
 
 fn aes(
     cx: &mut EvalContext<'_>,
@@ -106,10 +118,10 @@ fn aes(
     values: &[Value],
     apply: Application,
 ) -> Result<Value, MysqlError> {
-    let BlockEncryption { key_bytes, mode } = cx.sql_mode.block_encryption;
+    let encryption = cx.sql_mode.block_encryption;
     let name = call.function.definition().name.to_ascii_lowercase();
     let mut iv = Block::default();
-    match (mode, values.len()) {
+    match (encryption.mode, values.len()) {
         (Mode::Ecb, 2) => {}
         (Mode::Ecb, _) => cx.warnings.warn(MysqlError::option_ignored("IV")),
         (_, 2) => return Err(MysqlError::wrong_parameter_count(name)),
@@ -122,170 +134,161 @@ fn aes(
     let (Some(text), Some(key)) = (call.text(values, 0), call.text(values, 1)) else {
         return Ok(Value::Null);
     };
-    let cipher = Cipher::new(&key, key_bytes);
     room_for(text.len() * 2)?;
-    Ok(apply(&cipher, mode, iv, &text, &mut cx.steps())?.map_or(Value::Null, Value::bytes))
+    Ok(apply(encryption, &key, &iv, &text, &mut cx.steps())?.map_or(Value::Null, Value::bytes))
 }
 
-enum Cipher {
-    Aes128(Box<Aes128>),
-    Aes192(Box<Aes192>),
-    Aes256(Box<Aes256>),
-}
-
-impl Cipher {
-    fn new(key: &[u8], bytes: usize) -> Self {
-        let mut folded = [0; 32];
-        for (n, byte) in key.iter().enumerate() {
-            folded[n % bytes] ^= byte;
-        }
-        match bytes {
-            16 => Cipher::Aes128(Box::new(Aes128::new(GenericArray::from_slice(&folded[..16])))),
-            24 => Cipher::Aes192(Box::new(Aes192::new(GenericArray::from_slice(&folded[..24])))),
-            _ => Cipher::Aes256(Box::new(Aes256::new(GenericArray::from_slice(&folded)))),
-        }
-    }
-
-    fn encrypt_block(&self, mut block: Block) -> Block {
-        let in_place = GenericArray::from_mut_slice(&mut block);
-        match self {
-            Cipher::Aes128(aes) => aes.encrypt_block(in_place),
-            Cipher::Aes192(aes) => aes.encrypt_block(in_place),
-            Cipher::Aes256(aes) => aes.encrypt_block(in_place),
-        }
-        block
-    }
-
-    fn decrypt_block(&self, mut block: Block) -> Block {
-        let in_place = GenericArray::from_mut_slice(&mut block);
-        match self {
-            Cipher::Aes128(aes) => aes.decrypt_block(in_place),
-            Cipher::Aes192(aes) => aes.decrypt_block(in_place),
-            Cipher::Aes256(aes) => aes.decrypt_block(in_place),
-        }
-        block
-    }
-
+impl BlockEncryption {
     fn encrypt(
-        &self,
-        mode: Mode,
-        mut last: Block,
+        self,
+        key: &[u8],
+        iv: &Block,
         text: &[u8],
         steps: &mut Steps<'_>,
     ) -> Result<Vec<u8>, MysqlError> {
-        if !matches!(mode, Mode::Ecb | Mode::Cbc) {
-            return self.stream(mode, last, text, true, steps);
+        let cipher = match self.key_bytes {
+            16 => encryptor::<Aes128>(self.mode, key, iv),
+            24 => encryptor::<Aes192>(self.mode, key, iv),
+            _ => encryptor::<Aes256>(self.mode, key, iv),
+        };
+        let mut bytes = text.to_vec();
+        if self.mode.is_padded() {
+            let fill = BLOCK - text.len() % BLOCK;
+            bytes.resize(text.len() + fill, fill as u8);
         }
-        let fill = BLOCK - text.len() % BLOCK;
-        let mut padded = text.to_vec();
-        padded.resize(text.len() + fill, fill as u8);
-        for chunk in padded.chunks_exact_mut(BLOCK) {
-            let mut block = Block::default();
-            block.copy_from_slice(chunk);
-            if mode == Mode::Cbc {
-                xor(&mut block, &last);
-            }
-            last = self.encrypt_block(block);
-            chunk.copy_from_slice(&last);
-            steps.take(BLOCK)?;
-        }
-        Ok(padded)
+        self.mode.apply(cipher, &mut bytes, steps)?;
+        Ok(bytes)
     }
 
     /// Decrypts; returns None if the length or the padding is invalid.
     fn decrypt(
-        &self,
-        mode: Mode,
-        mut last: Block,
+        self,
+        key: &[u8],
+        iv: &Block,
         text: &[u8],
         steps: &mut Steps<'_>,
     ) -> Result<Option<Vec<u8>>, MysqlError> {
-        if !matches!(mode, Mode::Ecb | Mode::Cbc) {
-            return self.stream(mode, last, text, false, steps).map(Some);
-        }
-        if !text.len().is_multiple_of(BLOCK) {
+        if self.mode.is_padded() && !text.len().is_multiple_of(BLOCK) {
             return Ok(None);
         }
-        let mut plain = text.to_vec();
-        for chunk in plain.chunks_exact_mut(BLOCK) {
-            let mut block = Block::default();
-            block.copy_from_slice(chunk);
-            let mut opened = self.decrypt_block(block);
-            if mode == Mode::Cbc {
-                xor(&mut opened, &last);
-                last = block;
-            }
-            chunk.copy_from_slice(&opened);
-            steps.take(BLOCK)?;
+        let cipher = match self.key_bytes {
+            16 => decryptor::<Aes128>(self.mode, key, iv),
+            24 => decryptor::<Aes192>(self.mode, key, iv),
+            _ => decryptor::<Aes256>(self.mode, key, iv),
+        };
+        let mut bytes = text.to_vec();
+        self.mode.apply(cipher, &mut bytes, steps)?;
+        if self.mode.is_padded() {
+            let before = bytes.len().saturating_sub(BLOCK);
+            let last = bytes.last_chunk::<BLOCK>().map(|last| Block::from(*last));
+            let Some(kept) = last.and_then(|last| Pkcs7::unpad(&last).map(<[u8]>::len).ok()) else {
+                return Ok(None);
+            };
+            bytes.truncate(before + kept);
         }
-        let Some(fill) = plain.last().map(|fill| usize::from(*fill)) else { return Ok(None) };
-        let end = plain.len().checked_sub(fill).filter(|_| (1..=BLOCK).contains(&fill));
-        let Some(end) = end else { return Ok(None) };
-        let is_filled = plain[end..].iter().all(|&byte| usize::from(byte) == fill);
-        plain.truncate(end);
-        Ok(is_filled.then_some(plain))
+        Ok(Some(bytes))
+    }
+}
+
+impl Mode {
+    /// Returns whether the last block is padded.
+    fn is_padded(self) -> bool {
+        matches!(self, Mode::Ecb | Mode::Cbc)
     }
 
-    /// Runs the modes that make a stream. `register` is the next block to encrypt: the previous ciphertext for CFB,
-    /// the previous key stream for OFB.
-    fn stream(
-        &self,
-        mode: Mode,
-        mut register: Block,
-        text: &[u8],
-        encrypts: bool,
-        steps: &mut Steps<'_>,
-    ) -> Result<Vec<u8>, MysqlError> {
-        let mut out = Vec::with_capacity(text.len());
-        let mut key = Block::default();
+    /// Applies a cipher to all bytes, some at a time.
+    fn apply(self, mut cipher: Cipher, bytes: &mut [u8], steps: &mut Steps<'_>) -> Result<(), MysqlError> {
         // One bit or byte costs as much as a block.
-        let work = match mode {
+        let work = match self {
             Mode::Cfb1 => BLOCK * 8,
             Mode::Cfb8 => BLOCK,
             _ => 1,
         };
-        for (n, &byte) in text.iter().enumerate() {
-            let at = n % BLOCK;
-            steps.take(work)?;
-            match mode {
-                Mode::Ofb | Mode::Cfb128 => {
-                    if at == 0 {
-                        key = self.encrypt_block(register);
-                        register = key;
-                    }
-                    let made = byte ^ key[at];
-                    if mode == Mode::Cfb128 {
-                        register[at] = if encrypts { made } else { byte };
-                    }
-                    out.push(made);
-                }
-                Mode::Cfb8 => {
-                    let made = byte ^ self.encrypt_block(register)[0];
-                    register.rotate_left(1);
-                    register[BLOCK - 1] = if encrypts { made } else { byte };
-                    out.push(made);
-                }
-                _ => out.push(self.stream_bits(&mut register, byte, encrypts)),
-            }
+        for piece in bytes.chunks_mut(PIECE) {
+            cipher(piece);
+            steps.take(piece.len() * work)?;
         }
-        Ok(out)
-    }
-
-    /// Runs CFB1 on a byte, bit by bit, the highest first.
-    fn stream_bits(&self, register: &mut Block, byte: u8, encrypts: bool) -> u8 {
-        (0..8).rev().fold(0, |made, shift| {
-            let given = byte >> shift & 1;
-            let bit = given ^ self.encrypt_block(*register)[0] >> 7;
-            let fed = if encrypts { bit } else { given };
-            let number = u128::from_be_bytes(*register) << 1 | u128::from(fed);
-            *register = number.to_be_bytes();
-            made << 1 | bit
-        })
+        Ok(())
     }
 }
 
-fn xor(block: &mut Block, other: &Block) {
-    block.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);
+/// Encrypts or decrypts pieces of a text one after the other, in place. All but the last are whole blocks.
+type Cipher = Box<dyn FnMut(&mut [u8])>;
+
+/// The block cipher AES with keys of one length.
+trait Aes: BlockCipher<BlockSize = U16> + BlockEncrypt + BlockDecrypt + KeyInit + 'static {}
+
+impl<C: BlockCipher<BlockSize = U16> + BlockEncrypt + BlockDecrypt + KeyInit + 'static> Aes for C {}
+
+fn encryptor<C: Aes>(mode: Mode, key: &[u8], iv: &Block) -> Cipher {
+    let key = folded::<C>(key);
+    match mode {
+        Mode::Ecb => encrypts_blocks(ecb::Encryptor::<C>::new(&key)),
+        Mode::Cbc => encrypts_blocks(cbc::Encryptor::<C>::new(&key, iv)),
+        Mode::Cfb8 => encrypts_blocks(cfb8::Encryptor::<C>::new(&key, iv)),
+        Mode::Cfb128 => {
+            let mut cipher = cfb_mode::BufEncryptor::<C>::new(&key, iv);
+            Box::new(move |bytes| cipher.encrypt(bytes))
+        }
+        Mode::Ofb => ofb::<C>(&key, iv),
+        Mode::Cfb1 => cfb1::<C>(&key, iv, true),
+    }
+}
+
+fn decryptor<C: Aes>(mode: Mode, key: &[u8], iv: &Block) -> Cipher {
+    let key = folded::<C>(key);
+    match mode {
+        Mode::Ecb => decrypts_blocks(ecb::Decryptor::<C>::new(&key)),
+        Mode::Cbc => decrypts_blocks(cbc::Decryptor::<C>::new(&key, iv)),
+        Mode::Cfb8 => decrypts_blocks(cfb8::Decryptor::<C>::new(&key, iv)),
+        Mode::Cfb128 => {
+            let mut cipher = cfb_mode::BufDecryptor::<C>::new(&key, iv);
+            Box::new(move |bytes| cipher.decrypt(bytes))
+        }
+        Mode::Ofb => ofb::<C>(&key, iv),
+        Mode::Cfb1 => cfb1::<C>(&key, iv, false),
+    }
+}
+
+fn folded<C: KeySizeUser>(key: &[u8]) -> Key<C> {
+    let mut folded = Key::<C>::default();
+    let size = folded.len();
+    for (n, byte) in key.iter().enumerate() {
+        folded[n % size] ^= byte;
+    }
+    folded
+}
+
+fn encrypts_blocks<M: BlockEncryptMut + 'static>(mut mode: M) -> Cipher {
+    Box::new(move |bytes| mode.encrypt_blocks_inout_mut(InOutBuf::from(bytes).into_chunks().0))
+}
+
+fn decrypts_blocks<M: BlockDecryptMut + 'static>(mut mode: M) -> Cipher {
+    Box::new(move |bytes| mode.decrypt_blocks_inout_mut(InOutBuf::from(bytes).into_chunks().0))
+}
+
+/// OFB: the stream is the same both ways.
+fn ofb<C: Aes>(key: &Key<C>, iv: &Block) -> Cipher {
+    let mut stream = ofb::Ofb::<C>::new(key, iv);
+    Box::new(move |bytes| stream.apply_keystream(bytes))
+}
+
+/// CFB1: bit after bit, the highest first. The register holds the last 128 bits of the encrypted text.
+fn cfb1<C: Aes>(key: &Key<C>, iv: &Block, encrypts: bool) -> Cipher {
+    let cipher = C::new(key);
+    let mut register = u128::from_be_bytes((*iv).into());
+    Box::new(move |bytes| {
+        for byte in bytes {
+            *byte = (0..8).rev().fold(0, |made, shift| {
+                let mut block = Block::from(register.to_be_bytes());
+                cipher.encrypt_block(&mut block);
+                let given = *byte >> shift & 1;
+                let bit = given ^ block[0] >> 7;
+                register = register << 1 | u128::from(if encrypts { bit } else { given });
+                made << 1 | bit
+            });
+        }
+    })
 }
 
 #[cfg(test)]
@@ -293,9 +296,18 @@ mod tests {
     use super::*;
     use leafline_types::statement::CancelToken;
 
+    fn encrypt(name: &str, key: &[u8], iv: &Block, text: &[u8]) -> Vec<u8> {
+        let encryption = BlockEncryption::from_name(name).unwrap();
+        encryption.encrypt(key, iv, text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap()
+    }
+
+    fn decrypt(name: &str, key: &[u8], iv: &Block, text: &[u8]) -> Option<Vec<u8>> {
+        let encryption = BlockEncryption::from_name(name).unwrap();
+        encryption.decrypt(key, iv, text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap()
+    }
+
     fn hex(text: &str) -> Vec<u8> {
-        let text: String = text.split_whitespace().collect();
-        (0..text.len() / 2).map(|n| u8::from_str_radix(&text[2 * n..2 * n + 2], 16).unwrap()).collect()
+        hex::decode(text.replace(' ', "")).unwrap()
     }
 
     /// NIST SP 800-38A, appendix F: the key, and the first blocks of each mode.
@@ -303,82 +315,50 @@ mod tests {
     fn the_standards_examples() {
         let key = hex("2b7e151628aed2a6abf7158809cf4f3c");
         let text = hex("6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76fac45af8e51");
-        let iv: Block = hex("000102030405060708090a0b0c0d0e0f").try_into().unwrap();
-        let cipher = Cipher::new(&key, 16);
+        let iv = Block::clone_from_slice(&hex("000102030405060708090a0b0c0d0e0f"));
         for (mode, expected) in [
-            (Mode::Ecb, "3ad77bb40d7a3660a89ecaf32466ef97 f5d3d58503b9699de785895a96fdbaaf"),
-            (Mode::Cbc, "7649abac8119b246cee98e9b12e9197d 5086cb9b507219ee95db113a917678b2"),
-            (Mode::Cfb8, "3b79424c9c0dd436bace9e0ed4586a4f 32b9"),
-            (Mode::Cfb128, "3b3fd92eb72dad20333449f8e83cfb4a c8a64537a0b3a93fcde3cdad9f1ce58b"),
-            (Mode::Ofb, "3b3fd92eb72dad20333449f8e83cfb4a 7789508d16918f03f53c52dac54ed825"),
+            ("ecb", "3ad77bb40d7a3660a89ecaf32466ef97 f5d3d58503b9699de785895a96fdbaaf"),
+            ("cbc", "7649abac8119b246cee98e9b12e9197d 5086cb9b507219ee95db113a917678b2"),
+            ("cfb8", "3b79424c9c0dd436bace9e0ed4586a4f 32b9"),
+            ("cfb128", "3b3fd92eb72dad20333449f8e83cfb4a c8a64537a0b3a93fcde3cdad9f1ce58b"),
+            ("ofb", "3b3fd92eb72dad20333449f8e83cfb4a 7789508d16918f03f53c52dac54ed825"),
             // F.3.1 gives 16 bits.
-            (Mode::Cfb1, "68b3"),
+            ("cfb1", "68b3"),
         ] {
-            let made =
-                cipher.encrypt(mode, iv, &text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap();
+            let name = format!("aes-128-{mode}");
+            let made = encrypt(&name, &key, &iv, &text);
             let expected = hex(expected);
-            assert_eq!(made[..expected.len()], expected, "{mode:?}");
-            assert_eq!(
-                cipher
-                    .decrypt(mode, iv, &made, &mut Steps::new(&CancelToken::new(), 1 << 18))
-                    .unwrap()
-                    .as_ref(),
-                Some(&text),
-                "{mode:?}"
-            );
+            assert_eq!(made[..expected.len()], expected, "{mode}");
+            assert_eq!(decrypt(&name, &key, &iv, &made).as_ref(), Some(&text), "{mode}");
         }
-        let long = Cipher::new(&hex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4"), 32);
+        let long = hex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4");
+        assert_eq!(encrypt("aes-256-ecb", &long, &iv, &text)[..16], hex("f3eed1bdb5d2a03c064b5a7e3db181f8"));
+        let middle = hex("8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b");
         assert_eq!(
-            long.encrypt(Mode::Ecb, iv, &text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap()[..16],
-            hex("f3eed1bdb5d2a03c064b5a7e3db181f8")
-        );
-        let middle = Cipher::new(&hex("8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b"), 24);
-        assert_eq!(
-            middle.encrypt(Mode::Ecb, iv, &text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap()
-                [..16],
+            encrypt("aes-192-ecb", &middle, &iv, &text)[..16],
             hex("bd334f1d6e45f25ff712a214571fa5cc")
         );
     }
 
+    /// Lengths of less than a block, and of pieces and a part of one.
     #[test]
     fn every_length_comes_back_and_what_is_spoiled_does_not() {
-        for (name, _) in MODES {
-            let BlockEncryption { key_bytes, mode } =
-                BlockEncryption::from_name(&format!("AES-192-{name}")).unwrap();
-            let cipher = Cipher::new(b"a key that is longer than the cipher takes", key_bytes);
-            for length in 0..40usize {
-                let text: Vec<u8> = (0..length as u8).collect();
-                let made = cipher
-                    .encrypt(mode, [7; BLOCK], &text, &mut Steps::new(&CancelToken::new(), 1 << 18))
-                    .unwrap();
-                assert_eq!(
-                    cipher
-                        .decrypt(mode, [7; BLOCK], &made, &mut Steps::new(&CancelToken::new(), 1 << 18))
-                        .unwrap(),
-                    Some(text),
-                    "{name} {length}"
-                );
+        let key = b"a key that is longer than the cipher takes";
+        let iv = Block::from([7; BLOCK]);
+        for (mode, _) in MODES {
+            let name = format!("AES-192-{mode}");
+            for length in (0..40).chain([PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 9]) {
+                let text: Vec<u8> = (0..length).map(|n| n as u8).collect();
+                let made = encrypt(&name, key, &iv, &text);
+                assert_eq!(decrypt(&name, key, &iv, &made), Some(text), "{name} {length}");
             }
         }
-        let cipher = Cipher::new(b"key", 16);
-        assert_eq!(
-            cipher
-                .decrypt(Mode::Ecb, Block::default(), b"", &mut Steps::new(&CancelToken::new(), 1 << 18))
-                .unwrap(),
-            None
-        );
-        assert_eq!(
-            cipher
-                .decrypt(Mode::Ecb, Block::default(), b"short", &mut Steps::new(&CancelToken::new(), 1 << 18))
-                .unwrap(),
-            None
-        );
-        assert_eq!(
-            cipher
-                .decrypt(Mode::Cbc, Block::default(), &[1; 16], &mut Steps::new(&CancelToken::new(), 1 << 18))
-                .unwrap(),
-            None
-        );
+        let none = Block::default();
+        for (name, spoiled) in
+            [("aes-128-ecb", &b""[..]), ("aes-128-ecb", b"short"), ("aes-128-cbc", &[1; 16])]
+        {
+            assert_eq!(decrypt(name, b"key", &none, spoiled), None, "{name} {spoiled:?}");
+        }
         for wrong in ["aes-128", "aes-64-ecb", "des-128-ecb", "aes-128-ctr", ""] {
             assert_eq!(BlockEncryption::from_name(wrong), None, "{wrong}");
         }

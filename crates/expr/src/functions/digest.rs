@@ -8,7 +8,6 @@ use sha2::{Sha224, Sha256, Sha384, Sha512};
 
 use super::args::{Made, binary_string, bounded_text, integer, nullable};
 use super::math::out_of_range_argument;
-use super::radix::hexadecimal;
 use super::{Call, Function, Volatility};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
@@ -66,7 +65,7 @@ fn digest<D: Digest>(cx: &EvalContext<'_>, s: Option<&[u8]>) -> Result<Value, My
         digest.update(piece);
         steps.take(piece.len())?;
     }
-    Ok(Value::string(hexadecimal(&digest.finalize())))
+    Ok(Value::string(hex::encode(&digest.finalize())))
 }
 
 /// Returns the CRC-32 of Ethernet, zlib and PNG.

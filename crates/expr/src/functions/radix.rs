@@ -1,7 +1,5 @@
 //! Characters and numbers as codes: ASCII, ORD, CHAR, CONV and its shorthands, hexadecimal and base 64.
 
-use std::fmt::Write;
-
 use super::args::{Made, binary_string, bounded_text, integer, low_bits, nullable};
 use super::{Call, Function};
 use crate::{EvalContext, Expr, build};
@@ -274,13 +272,4 @@ fn decode_base64(text: &[u8], out: &mut Output<'_>) -> Result<bool, Stop> {
         ended = padding > 0;
     }
     Ok(filled == 0)
-}
-
-/// Returns lower-case hexadecimal digits.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, b| {
-        // Writing to a String does not fail.
-        let _ = write!(out, "{b:02x}");
-        out
-    })
 }

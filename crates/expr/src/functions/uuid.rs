@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::args::{bigint_or_null, binary_string, bounded_text};
-use super::radix::hexadecimal;
 use super::{Call, Function, Volatility};
 use crate::{EvalContext, eval_operand as operand};
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
+use uuid::Uuid;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
@@ -55,7 +55,7 @@ static NODE: LazyLock<[u8; 8]> = LazyLock::new(|| {
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// Makes a version 1 identifier: 100 nanoseconds since 1582-10-15, never the same twice.
-fn new() -> [u8; 16] {
+fn new() -> Uuid {
     const EPOCH: u64 = 0x01B2_1DD2_1381_4000;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = (since.as_nanos() / 100) as u64 + EPOCH;
@@ -65,43 +65,18 @@ fn new() -> [u8; 16] {
         time = now.max(last + 1);
         Some(time)
     });
-    let mut uuid = [0; 16];
-    uuid[..4].copy_from_slice(&(time as u32).to_be_bytes());
-    uuid[4..6].copy_from_slice(&((time >> 32) as u16).to_be_bytes());
-    uuid[6..8].copy_from_slice(&((time >> 48) as u16 & 0x0FFF | 0x1000).to_be_bytes());
-    uuid[8..].copy_from_slice(&*NODE);
-    uuid
+    let (low, middle, high) = (time as u32, (time >> 32) as u16, (time >> 48) as u16);
+    Uuid::from_fields(low, middle, high & 0x0FFF | 0x1000, &NODE)
 }
 
-fn text(uuid: [u8; 16]) -> String {
-    let hex = hexadecimal(&uuid);
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+fn text(uuid: Uuid) -> String {
+    uuid.hyphenated().to_string()
 }
 
 /// Reads the form with dashes, also in braces, or 32 digits without either.
-fn parse(text: &[u8]) -> Option<[u8; 16]> {
-    let digits: Vec<u8> = match text.len() {
-        32 => text.to_vec(),
-        36 | 38 => {
-            let inner = match text {
-                [b'{', inner @ .., b'}'] => inner,
-                inner => inner,
-            };
-            let dashes = [8, 13, 18, 23];
-            if inner.len() != 36 || !dashes.iter().all(|at| inner[*at] == b'-') {
-                return None;
-            }
-            let digit = |(at, b): (usize, &u8)| (!dashes.contains(&at)).then_some(*b);
-            inner.iter().enumerate().filter_map(digit).collect()
-        }
-        _ => return None,
-    };
-    let mut uuid = [0; 16];
-    for (byte, pair) in uuid.iter_mut().zip(digits.chunks(2)) {
-        let value = |b: &u8| char::from(*b).to_digit(16);
-        *byte = (value(&pair[0])? << 4 | value(&pair[1])?) as u8;
-    }
-    Some(uuid)
+fn parse(text: &[u8]) -> Option<Uuid> {
+    // The form of a URN is longer, and MySQL does not know it.
+    Uuid::try_parse_ascii(text).ok().filter(|_| text.len() <= 38)
 }
 
 /// Whether the second argument asks for the time parts in order, most significant first.
@@ -114,10 +89,11 @@ fn swaps(cx: &mut EvalContext<'_>, values: &[Value]) -> Result<bool, MysqlError>
 
 fn uuid_to_bin(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
-    let Some(u) = parse(&s) else {
+    let Some(uuid) = parse(&s) else {
         let shown = String::from_utf8_lossy(&s);
         return Err(MysqlError::wrong_value_for_function("string", shown, "uuid_to_bin"));
     };
+    let u = uuid.as_bytes();
     Ok(Value::bytes(match swaps(cx, values)? {
         true => [&u[6..8], &u[4..6], &u[..4], &u[8..]].concat(),
         false => u.to_vec(),
@@ -134,5 +110,5 @@ fn bin_to_uuid(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Re
         true => [&b[4..8], &b[2..4], &b[..2], &b[8..]].concat(),
         false => b.to_vec(),
     };
-    Ok(Value::string(text(<[u8; 16]>::try_from(ordered.as_slice()).unwrap_or(b))))
+    Ok(Value::string(text(Uuid::from_bytes(<[u8; 16]>::try_from(ordered.as_slice()).unwrap_or(b)))))
 }
