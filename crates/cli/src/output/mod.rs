@@ -10,7 +10,6 @@ mod table;
 #[cfg(test)]
 mod testing;
 mod vertical;
-mod width;
 
 pub use table::format_table;
 
@@ -94,12 +93,5 @@ fn printable(text: &str) -> String {
 }
 
 fn hexadecimal(value: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(2 + value.len() * 2);
-    text.push_str("0x");
-    for byte in value {
-        // Writing to a String does not fail.
-        let _ = write!(text, "{byte:02X}");
-    }
-    text
+    format!("0x{}", hex::encode_upper(value))
 }

@@ -3,9 +3,9 @@
 //! Widths come from the first [`MEASURED_ROWS`] rows, which are buffered; later rows are written at once, and one
 //! that is wider than its column is not aligned. A value of several lines takes several lines of the table.
 
-use super::width::display_width;
 use super::{Cells, Column, Kind, RowWriter, printable, text_of};
 use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr;
 
 /// The number of rows that are buffered to find the widths.
 pub const MEASURED_ROWS: usize = 10_000;
@@ -67,7 +67,7 @@ impl TableWriter {
         for part in 0..height {
             for ((value, width), kind) in values.iter().zip(&self.widths).zip(&self.kinds) {
                 let text = value.split('\n').nth(part).unwrap_or_default();
-                let pad = width.saturating_sub(display_width(text));
+                let pad = width.saturating_sub(text.width());
                 let right = align && matches!(kind, Kind::Number | Kind::Decimal);
                 let (before, after) = if right { (pad, 0) } else { (0, pad) };
                 write!(out, "| {:before$}{text}{:after$} ", "", "")?;
@@ -120,7 +120,7 @@ impl RowWriter for TableWriter {
 
 /// Returns the width of the widest line.
 fn tallest(text: &str) -> usize {
-    text.split('\n').map(display_width).max().unwrap_or(0)
+    text.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
 /// Formats a table of the program itself as one text.

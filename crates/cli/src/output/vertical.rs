@@ -1,8 +1,8 @@
 //! Writes one column a line, as `\G` shows rows.
 
-use super::width::display_width;
 use super::{Cells, Column, Kind, RowWriter, printable, text_of};
 use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr;
 
 /// Writes a block of lines for each row.
 #[derive(Default)]
@@ -15,9 +15,8 @@ pub struct VerticalWriter {
 
 impl RowWriter for VerticalWriter {
     fn begin(&mut self, columns: &[Column], _out: &mut dyn Write) -> io::Result<()> {
-        let widest = columns.iter().map(|column| display_width(&column.name)).max().unwrap_or(0);
-        let label =
-            |column: &Column| format!("{}{}", " ".repeat(widest - display_width(&column.name)), column.name);
+        let widest = columns.iter().map(|column| column.name.width()).max().unwrap_or(0);
+        let label = |column: &Column| format!("{}{}", " ".repeat(widest - column.name.width()), column.name);
         self.labels = columns.iter().map(label).collect();
         self.kinds = columns.iter().map(|column| column.kind).collect();
         self.rows = 0;

@@ -181,16 +181,7 @@ impl Meaning {
                 let bits = u16::from_le_bytes(bytes.try_into().ok()?);
                 double(half(bits))?
             }
-            Meaning::Uuid => {
-                let mut text = String::with_capacity(36);
-                for (at, byte) in bytes.iter().enumerate() {
-                    if matches!(at, 4 | 6 | 8 | 10) {
-                        text.push('-');
-                    }
-                    text.push_str(&format!("{byte:02x}"));
-                }
-                Value::string(text)
-            }
+            Meaning::Uuid => Value::string(uuid::Uuid::from_slice(bytes).ok()?.to_string()),
             _ => Value::bytes(bytes),
         })
     }

@@ -404,15 +404,12 @@ fn number(word: &[u8]) -> Option<Value> {
 }
 
 fn hexadecimal(digits: &[u8]) -> Option<Value> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    // 0xABC is 0x0ABC.
-    let (first, rest) = digits.split_at(digits.len() % 2);
-    let mut bytes: Vec<u8> = first.iter().map(digit).collect::<Option<_>>()?;
-    for pair in rest.chunks_exact(2) {
-        let [high, low] = pair else { return None };
-        bytes.push(digit(high)? << 4 | digit(low)?);
-    }
-    Some(Value::bytes(bytes))
+    let bytes = match digits.len().is_multiple_of(2) {
+        true => hex::decode(digits),
+        // 0xABC is 0x0ABC.
+        false => hex::decode([b"0", digits].concat()),
+    };
+    bytes.ok().map(Value::bytes)
 }
 
 fn bits(digits: &[u8]) -> Option<Value> {
