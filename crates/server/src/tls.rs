@@ -118,8 +118,7 @@ impl Tls {
         self.is_own.then(|| {
             let hash =
                 Sha256::new().chain_update(password).chain_update(challenge).chain_update(self.fingerprint);
-            let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02X}")).collect();
-            format!("\u{1}{digits}")
+            format!("\u{1}{}", hex::encode_upper(hash.finalize()))
         })
     }
 }

@@ -31,8 +31,7 @@ impl Access {
     pub fn new(port: u16) -> io::Result<Access> {
         let mut bytes = [0; TOKEN_BYTES];
         OsRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
-        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Access { token, cookie: format!("leafline_console_{port}") })
+        Ok(Access { token: hex::encode(bytes), cookie: format!("leafline_console_{port}") })
     }
 
     /// What is to be printed behind the address.

@@ -4,7 +4,7 @@
 //! entries of the index.
 
 use super::contents::Sum;
-use super::{Check, MAX_FAULTS, hex};
+use super::{Check, MAX_FAULTS};
 use crate::catalog::IndexDef;
 use crate::error::Result;
 use crate::index::entry::{Entry, describe_entry, entry_of_row, locator_of_entry};
@@ -74,7 +74,7 @@ impl Check<'_> {
                         report(format!("entry '{values}' has other values than its row"));
                     }
                     None if without_row.len() < MAX_FAULTS => without_row.push(entry.key.clone()),
-                    None => report(format!("entry {}: no row has it", hex(&entry.key))),
+                    None => report(format!("entry {}: no row has it", hex::encode(&entry.key))),
                 }
             }
             Ok(())
@@ -84,7 +84,7 @@ impl Check<'_> {
         }
         for key in without_row {
             let row = if self.has_row(index, &key)? { "its row has another key" } else { "it has no row" };
-            report(format!("entry {}: {row}", hex(&key)));
+            report(format!("entry {}: {row}", hex::encode(&key)));
         }
         if faults.is_empty() {
             faults.push(format!("{} entries for {} rows", found.entries, derived.entries));

@@ -6,7 +6,7 @@
 //! pieces.
 
 use super::parallel::in_parallel;
-use super::{Check, CheckDepth, hex};
+use super::{Check, CheckDepth};
 use crate::catalog::IndexDef;
 use crate::error::Result;
 use crate::index::entry::{describe_entry, entry_of_row, read_row, unique_prefix};
@@ -83,7 +83,7 @@ impl Piece {
 
 /// The fault if the last entry of a piece has the unique prefix of the next piece's first entry.
 fn duplicate(key: &[u8]) -> String {
-    format!("duplicate entry with key {}", hex(key))
+    format!("duplicate entry with key {}", hex::encode(key))
 }
 
 impl Check<'_> {
@@ -198,7 +198,7 @@ impl Check<'_> {
         let mut last = None::<Vec<u8>>;
         for_each_entry(self.view, self.table, index, (lower, upper), self.progress, &mut |key, payload| {
             if last.as_deref().is_some_and(|last| last >= key) {
-                piece.faults.push(format!("keys out of order at {}", hex(key)));
+                piece.faults.push(format!("keys out of order at {}", hex::encode(key)));
             }
             let last = last.get_or_insert_default();
             last.clear();
@@ -228,7 +228,7 @@ impl Check<'_> {
             };
             match look().map_err(super::damage) {
                 Err(Ok((_, what))) => {
-                    piece.faults.push(format!("entry {} cannot be read: {what}", hex(key)));
+                    piece.faults.push(format!("entry {} cannot be read: {what}", hex::encode(key)));
                     Ok(())
                 }
                 Err(Err(error)) => Err(error),

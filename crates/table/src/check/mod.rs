@@ -265,8 +265,3 @@ pub(crate) fn damage(error: TableError) -> Result<(Option<PageNo>, String), Tabl
         other => Err(other),
     }
 }
-
-/// Shows bytes as hexadecimal digits.
-pub(crate) fn hex(key: &[u8]) -> String {
-    key.iter().map(|byte| format!("{byte:02x}")).collect()
-}

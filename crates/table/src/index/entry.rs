@@ -200,7 +200,7 @@ pub(crate) fn describe_entry(index: &IndexDef, key: &[u8], payload: &[u8]) -> Re
         } else {
             let range = part_ranges(&index.key_parts, key)?.get(position).cloned();
             let bytes = range.and_then(|range| key.get(range)).ok_or_else(|| short_key(index))?;
-            values.push(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
+            values.push(hex::encode(bytes));
         }
     }
     Ok(values.join("-"))

@@ -4,7 +4,7 @@ use super::pending::PendingRows;
 use super::report::{LostRange, SalvageReport};
 use crate::build::{BuildControl, EntrySorters, build_secondaries, finish_builder, new_builder};
 use crate::catalog::{IndexDef, TableDef};
-use crate::check::{damage, hex};
+use crate::check::damage;
 use crate::core::Core;
 use crate::ddl::NewTrees;
 use crate::error::{Result, TableError};
@@ -84,7 +84,7 @@ pub(super) fn build(
             Err(TableError::DuplicateEntry { entry, index, locator, .. })
                 if left_out.len() < MAX_DUPLICATES =>
             {
-                let row = format!("the row with clustered key {}", hex(&locator));
+                let row = format!("the row with clustered key {}", hex::encode(&locator));
                 left_out.insert(locator, format!("{row}: another has '{entry}' in the unique index {index}"));
             }
             Err(error) => return Err(error),
@@ -160,7 +160,7 @@ impl<'a, 'e> Building<'a, 'e> {
                 }
             }
             Err(Ok((_, what))) => {
-                let row = format!("the row with clustered key {} cannot be read: {what}", hex(key));
+                let row = format!("the row with clustered key {} cannot be read: {what}", hex::encode(key));
                 self.report.left_out.push(row);
                 return Ok(());
             }
