@@ -65,7 +65,7 @@ fn digest<D: Digest>(cx: &EvalContext<'_>, s: Option<&[u8]>) -> Result<Value, My
         digest.update(piece);
         steps.take(piece.len())?;
     }
-    Ok(Value::string(hex::encode(&digest.finalize())))
+    Ok(Value::string(hex::encode(digest.finalize())))
 }
 
 /// Returns the CRC-32 of Ethernet, zlib and PNG.
