@@ -24,7 +24,7 @@ use super::Transaction;
 use super::apply::{Applier, together};
 use super::large::commit_by_reference;
 use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, Op, encode_end};
-use super::room::{self, Others};
+use super::room::{self, TreeAccess};
 use super::write_set::{NetChange, WriteSet};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::change_buffer::ChangeBuffering;
@@ -244,8 +244,8 @@ impl CommitPlan {
     }
 
     /// Buffers nothing if the operations were rehearsed on the leaves.
-    pub(super) fn keep_to_leaves(&mut self, core: &Core, others: &Others<'_>) {
-        if let Others::Out { .. } = others {
+    pub(super) fn keep_to_leaves(&mut self, core: &Core, others: &TreeAccess<'_>) {
+        if let TreeAccess::Exclusive { .. } = others {
             self.bufferable.retain(|tree| core.change_buffer.is_pending(*tree));
         }
     }

@@ -1,6 +1,6 @@
 //! Inserting, updating and deleting rows: checks unique keys, then writes to the write set.
 
-use super::unique::{Probe, check_clustered};
+use super::unique::{CommittedRow, check_clustered};
 use super::write_set::{NOW, State};
 use super::{Numbering, Transaction};
 use crate::catalog::{IndexDef, TableDef, TableId};
@@ -273,10 +273,10 @@ impl Transaction {
         self.lock_new_row(table, key)?;
         let snapshot = self.snapshot();
         let (payload, unseen) = match check_clustered(&self.core, table, key, &snapshot)? {
-            Probe::Absent => (None, false),
-            Probe::Present(payload) => (Some(payload), false),
-            Probe::PresentUnseen(payload) => (Some(payload), true),
-            Probe::DeletedUnseen => (None, true),
+            CommittedRow::Absent => (None, false),
+            CommittedRow::Present(payload) => (Some(payload), false),
+            CommittedRow::PresentUnseen(payload) => (Some(payload), true),
+            CommittedRow::DeletedUnseen => (None, true),
         };
         if unseen {
             if !self.follows() {
@@ -363,13 +363,13 @@ impl Transaction {
                 self.lock_new_row(table, &entry.key)?;
                 let snapshot = self.snapshot();
                 match check_clustered(&self.core, table, &entry.key, &snapshot)? {
-                    Probe::Absent => false,
-                    Probe::Present(_) | Probe::PresentUnseen(_) => true,
-                    Probe::DeletedUnseen if self.follows() => {
+                    CommittedRow::Absent => false,
+                    CommittedRow::Present(_) | CommittedRow::PresentUnseen(_) => true,
+                    CommittedRow::DeletedUnseen if self.follows() => {
                         self.writes.write().note_unseen(table, self.core.store.log_end());
                         false
                     }
-                    Probe::DeletedUnseen => return Err(self.core.conflict()),
+                    CommittedRow::DeletedUnseen => return Err(self.core.conflict()),
                 }
             }
         };

@@ -10,8 +10,8 @@
 //! the log is flushed. Results that depend on it must not be shown before it is durable:
 //! [`Transaction::make_seen_durable`].
 
-use super::outside::Present;
-use super::unique::{Probe, check_clustered};
+use super::outside::CurrentRows;
+use super::unique::{CommittedRow, check_clustered};
 use super::write_set::{NOW, WriteSet};
 use super::{Isolation, RegisteredSnapshot, Transaction};
 use crate::catalog::{IndexDef, TableDef};
@@ -107,17 +107,18 @@ impl RowLocker {
             result => result?,
         };
         let row = match check_clustered(&self.core, table, locator, &self.snapshot)? {
-            Probe::Present(_) => LockedRow::AsSeen,
-            Probe::PresentUnseen(payload) if self.follows => {
+            CommittedRow::Present(_) => LockedRow::AsSeen,
+            CommittedRow::PresentUnseen(payload) if self.follows => {
                 self.writes.write().note_unseen(table, self.core.store.log_end());
-                let present = Present { core: &self.core, snapshot: &self.snapshot, writes: &self.writes };
-                LockedRow::Newer(present.values(table, locator, &payload)?)
+                let current =
+                    CurrentRows { core: &self.core, snapshot: &self.snapshot, writes: &self.writes };
+                LockedRow::Newer(current.values(table, locator, &payload)?)
             }
-            Probe::Absent | Probe::DeletedUnseen if self.follows => {
+            CommittedRow::Absent | CommittedRow::DeletedUnseen if self.follows => {
                 self.writes.write().note_unseen(table, self.core.store.log_end());
                 LockedRow::Gone
             }
-            Probe::Absent | Probe::PresentUnseen(_) | Probe::DeletedUnseen => {
+            CommittedRow::Absent | CommittedRow::PresentUnseen(_) | CommittedRow::DeletedUnseen => {
                 return Err(self.core.conflict());
             }
         };
@@ -151,23 +152,23 @@ impl RowLocker {
     /// # Errors
     /// The errors of [`lock`](Self::lock), except for `WriteConflict`.
     pub fn look_up(&self, table: &Arc<TableDef>, key: &[u8]) -> Result<LookedUp> {
-        let present = Present { core: &self.core, snapshot: &self.snapshot, writes: &self.writes };
+        let current = CurrentRows { core: &self.core, snapshot: &self.snapshot, writes: &self.writes };
         let written = self.writes.read().row(table.id, key, NOW)?;
         if let Some(state) = written {
             // The row has been locked since it was written.
-            let row = state.map(|payload| present.values(table, key, &payload)).transpose()?;
+            let row = state.map(|payload| current.values(table, key, &payload)).transpose()?;
             return Ok(row.map_or(LookedUp::Nothing, LookedUp::Row));
         }
         let lock = self.locks.lock(table.id, table.id.0, key, LockStrength::Update, Some(&self.limits))?;
         match check_clustered(&self.core, table, key, &self.snapshot)? {
-            Probe::Present(payload) => Ok(LookedUp::Row(present.values(table, key, &payload)?)),
-            Probe::Absent => {
+            CommittedRow::Present(payload) => Ok(LookedUp::Row(current.values(table, key, &payload)?)),
+            CommittedRow::Absent => {
                 if !self.locks_absent {
                     self.unlock(Locked { row: LockedRow::Gone, lock: Some(lock) });
                 }
                 Ok(LookedUp::Nothing)
             }
-            Probe::PresentUnseen(_) | Probe::DeletedUnseen => Ok(LookedUp::Changed),
+            CommittedRow::PresentUnseen(_) | CommittedRow::DeletedUnseen => Ok(LookedUp::Changed),
         }
     }
 

@@ -1,8 +1,8 @@
-//! Writing and reading the values that are stored outside their rows, as part of a transaction.
+//! Writes and reads overflow values as part of a transaction.
 //!
-//! Whoever changes a row has it locked, and with it the values that it refers to: their parts are written without locks.
+//! The lock on a row covers the overflow values it refers to: their parts are written without locks of their own.
 
-use super::unique::{Probe, check_clustered};
+use super::unique::{CommittedRow, check_clustered};
 use super::write_set::{NOW, State, WriteSet};
 use super::{RegisteredSnapshot, Transaction};
 use crate::catalog::TableDef;
@@ -17,26 +17,26 @@ use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;
 
-/// What a transaction looks through to see a row as it is now.
-pub(super) struct Present<'a> {
+/// Everything that a transaction searches to find the current state of a row.
+pub(super) struct CurrentRows<'a> {
     pub(super) core: &'a Core,
     pub(super) snapshot: &'a RegisteredSnapshot,
     pub(super) writes: &'a RwLock<WriteSet>,
 }
 
-impl Present<'_> {
+impl CurrentRows<'_> {
     /// The row under a clustered key: as the transaction wrote it, or as it was committed last.
     fn payload(&self, table: &TableDef, key: &[u8]) -> Result<State> {
         if let Some(state) = self.writes.read().row(table.id, key, NOW)? {
             return Ok(state);
         }
         Ok(match check_clustered(self.core, table, key, self.snapshot)? {
-            Probe::Present(payload) | Probe::PresentUnseen(payload) => Some(payload),
-            Probe::Absent | Probe::DeletedUnseen => None,
+            CommittedRow::Present(payload) | CommittedRow::PresentUnseen(payload) => Some(payload),
+            CommittedRow::Absent | CommittedRow::DeletedUnseen => None,
         })
     }
 
-    /// The values of a row that is locked.
+    /// The values of a locked row.
     pub(super) fn values(&self, table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
         values_of_row(table, (key, payload), |reference| {
             let overflow = overflow::overflow_table(&self.core, table)?;
@@ -51,7 +51,7 @@ impl Present<'_> {
 }
 
 impl Transaction {
-    /// The values of a row that is locked.
+    /// The values of a locked row.
     pub(super) fn present_values(
         &mut self,
         table: &TableDef,
@@ -59,18 +59,19 @@ impl Transaction {
         payload: &[u8],
     ) -> Result<Vec<Value>> {
         let snapshot = self.snapshot();
-        Present { core: &self.core, snapshot: &snapshot, writes: &self.writes }.values(table, key, payload)
+        CurrentRows { core: &self.core, snapshot: &snapshot, writes: &self.writes }
+            .values(table, key, payload)
     }
 
-    /// A row of a table some of whose values are outside their rows, as it is now.
+    /// The current payload of a row of a table with overflow values.
     pub(super) fn present_payload(&mut self, table: &TableDef, key: &[u8]) -> Result<Arc<[u8]>> {
         let snapshot = self.snapshot();
-        let present = Present { core: &self.core, snapshot: &snapshot, writes: &self.writes };
-        let payload = present.payload(table, key)?;
+        let current = CurrentRows { core: &self.core, snapshot: &snapshot, writes: &self.writes };
+        let payload = current.payload(table, key)?;
         payload.ok_or_else(|| TableError::Internal("a row that is locked is not there".into()))
     }
 
-    /// Puts a row in the place of another one, with the values outside them.
+    /// Replaces a row with another one, together with their overflow values.
     pub(super) fn put_row_at(
         &mut self,
         table: &Arc<TableDef>,
@@ -106,7 +107,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Deletes what only the row as it was refers to.
+    /// Deletes the overflow values that only the old row refers to.
     pub(super) fn delete_values(
         &mut self,
         table: &TableDef,

@@ -1,8 +1,8 @@
-//! Purge: removing what was deleted once no snapshot can need it.
+//! Purge: removes deleted rows and entries once no snapshot can need them.
 //!
-//! A deleted row or entry stays as a ghost. The commit that made it puts it on a queue ([`super::ghosts`]); when
-//! its timestamp is below the bound, the ghost is taken out of its tree, and old versions of rows and retired trees
-//! go the same way.
+//! A deleted row or entry stays as a ghost. The commit that deleted it adds it to a queue ([`super::ghosts`]). When
+//! the ghost's timestamp is below the bound, it is removed from its tree. Old versions of rows and retired trees are
+//! removed in the same way.
 
 use super::ghosts::{Ghost, GhostChunk};
 use crate::core::Core;
@@ -12,11 +12,11 @@ use leafline_btree::CommitTs;
 use leafline_storage::StorageError;
 use std::sync::atomic::Ordering;
 
-/// Removes every ghost, old version and dropped tree that nobody needs any more. Done in the background where
+/// Removes every ghost, old version and dropped tree that nobody needs any more. The background thread calls it, if
 /// the store has threads of its own. Returns the number of ghosts removed.
 ///
 /// # Errors
-/// What the store returns. A full disk is no error: what could not be removed stays.
+/// Errors of the store. A full disk is not an error: what cannot be removed stays.
 pub fn purge(core: &Core) -> Result<u64> {
     let mut removed = 0;
     core.change_buffer.list_merged_ghosts(core);
@@ -41,7 +41,7 @@ pub fn purge(core: &Core) -> Result<u64> {
     Ok(removed)
 }
 
-/// Removes the ghosts of a chunk from before `bound`. False: there is no use in going on.
+/// Removes the ghosts of a chunk from before `bound`. Returns false if it is useless to continue.
 fn purge_chunk(core: &Core, chunk: &mut GhostChunk, bound: CommitTs, removed: &mut u64) -> Result<bool> {
     while let Some(ghost) = chunk.first() {
         if ghost.ts >= bound {
@@ -55,7 +55,7 @@ fn purge_chunk(core: &Core, chunk: &mut GhostChunk, bound: CommitTs, removed: &m
         core.ghosts.removed();
         match result {
             Ok(done) => *removed += u64::from(done),
-            // It stays on its damaged page, and others are not to wait for it.
+            // The ghost stays on its damaged page, and other ghosts need not wait for it.
             Err(error) if error.is_damage() => {}
             Err(error) => return Err(error),
         }

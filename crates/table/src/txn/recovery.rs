@@ -1,11 +1,11 @@
 //! Recovery above the pages: counters, commits in doubt, the catalog.
 //!
-//! The store has redone the pages. The log's logical records say which commits have no end record: their record is
-//! durable, so they may have been acknowledged, and any part of them may be on the pages. They are applied again,
-//! in any order, and ended; a crash in here is no different from the first one. One whose operations are in a file goes on
-//! from its last progress record. What they have to change in a tree that is damaged is kept for a repair
-//! ([`crate::quarantine`]). Then the catalog is read, and
-//! segments that it does not name (trees being built, trees dropped but still read at the crash) are freed.
+//! The store has redone the pages. The log's logical records show which commits have no end record. Their own record
+//! is durable, so that they may have been acknowledged, and any part of them may be on the pages. Recovery applies
+//! them again, in any order, and ends them; a crash during recovery is no different from the first one. A commit
+//! whose operations are in a file continues from its last progress record. Its changes to a damaged tree are kept for
+//! a repair ([`crate::quarantine`]). Then the catalog is read, and segments that it does not name are freed (trees
+//! being built, and dropped trees that were still read at the crash).
 
 use super::apply::reapply;
 use super::clock::Clock;
@@ -33,13 +33,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) ts: CommitTs,
-    /// Where its record, or its newest progress record, begins.
+    /// The beginning of its record, or of its newest progress record.
     pub(crate) start: Lsn,
     work: Work,
 }
 
 impl Pending {
-    /// Has `known` take note of what the commit has to change in `tree`.
+    /// Adds the commit's changes of `tree` to `known`.
     pub(crate) fn keep(&self, tree: SegmentId, known: &mut Quarantined) {
         match &self.work {
             Work::Ops(ops) => known.keep(tree, self.ts, ops),
@@ -50,7 +50,7 @@ impl Pending {
 
 #[cfg(test)]
 impl Pending {
-    /// What may be left to be done.
+    /// The operations that may still have to be applied.
     pub(crate) fn ops(&self, env: &Arc<dyn Env>) -> Result<Vec<Op>> {
         let (name, position) = match &self.work {
             Work::Ops(ops) => return Ok(ops.clone()),
@@ -65,16 +65,16 @@ impl Pending {
     }
 }
 
-/// What is left to be done.
+/// The remaining work of a commit.
 #[derive(Debug)]
 enum Work {
-    /// These operations, some of which may be done.
+    /// These operations, some of which may have been applied.
     Ops(Vec<Op>),
-    /// Those of a file, from a position on.
+    /// The operations of a file, from a position on.
     Run(RunName, RunPosition),
 }
 
-/// Collects what the log says.
+/// Collects the logical records of the log.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     counters: CounterState,
@@ -82,7 +82,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// The counters, and the commits in doubt.
+    /// Returns the counters, and the commits in doubt.
     pub(crate) fn finish(self) -> (CounterState, Vec<Pending>) {
         (self.counters, self.pending.into_values().collect())
     }
@@ -125,7 +125,7 @@ impl LogicalReplay for Replay {
     }
 }
 
-/// What an engine starts from.
+/// The state from which an engine starts.
 pub(crate) struct Recovered {
     pub(crate) catalog_tree: Tree,
     pub(crate) catalog: Catalog,
@@ -135,7 +135,7 @@ pub(crate) struct Recovered {
 }
 
 impl Recovered {
-    /// Finishes the commits in doubt and reads the catalog; makes one in a new store.
+    /// Finishes the commits in doubt and reads the catalog; makes a catalog in a new store.
     pub(crate) fn new(
         env: &Arc<dyn Env>,
         store: &Store,
@@ -167,7 +167,7 @@ impl Recovered {
                         quarantine,
                         &mut tree_of,
                     )?;
-                    // The file is needed until its commit's end is durable.
+                    // The file is needed until its commit's end record is durable.
                     store.wait_durable(store.log_end())?;
                 }
             }
@@ -211,7 +211,7 @@ impl Recovered {
     }
 }
 
-/// Applies a commit in doubt, but for what concerns quarantined trees, and ends it. Doing it again changes nothing.
+/// Applies a commit in doubt, except for changes of quarantined trees, and ends it. Repeating this changes nothing.
 pub(crate) fn finish_commit(
     store: &Store,
     change_buffer: &ChangeBuffer,
@@ -233,7 +233,7 @@ pub(crate) fn finish_commit(
     Ok(())
 }
 
-/// The trees there are, before the catalog can be read.
+/// The existing trees, before the catalog can be read.
 struct OpenTrees<'a> {
     store: &'a Store,
     roots: BTreeMap<SegmentId, PageNo>,
@@ -246,14 +246,15 @@ impl OpenTrees<'_> {
         OpenTrees { store, roots: there.map(|segment| (segment.id, segment.root)).collect() }
     }
 
-    /// The tree of an operation. One that is gone was dropped by a later commit; what it held does not matter any more.
+    /// The tree of an operation; `None` if a later commit has dropped it, so that its contents do not matter any
+    /// more.
     fn tree_of(&self, op: &Op) -> Result<Option<Tree>> {
         let root = self.roots.get(&op.tree());
         Ok(root.map(|&root| Tree::open(self.store, op.tree(), root)).transpose()?)
     }
 }
 
-/// The catalog's segment is the first that ever became `Live`, and is never dropped.
+/// The catalog's segment: the first segment that ever became `Live`, which is never dropped.
 pub(crate) fn catalog_segment(store: &Store) -> Option<SegmentInfo> {
     let live = store.segments().into_iter().filter(|segment| segment.state == SegmentState::Live);
     live.min_by_key(|segment| segment.id)
@@ -266,7 +267,7 @@ fn catalog_tree(store: &Store) -> Result<Tree> {
     }
 }
 
-/// A new, empty, live tree whose leaves are laid out in `format`.
+/// Makes a new, empty, live tree with leaves in `format`.
 pub(crate) fn create_tree(store: &Store, format: LeafFormat) -> Result<Tree> {
     let mut reservation = tree_reservation(store)?;
     let segment = store.create_segment(&mut reservation)?;
@@ -284,7 +285,7 @@ pub(crate) fn create_tree(store: &Store, format: LeafFormat) -> Result<Tree> {
     }
 }
 
-/// Enough for creating a segment, its root, and changing its state.
+/// Reserves enough for creating a segment and its root, and for changing the segment's state.
 pub(crate) fn tree_reservation(store: &Store) -> Result<Reservation> {
     Ok(store.reserve(4, 4 * store.page_size())?)
 }

@@ -1,12 +1,15 @@
-//! Foreign keys at work: locks on the keys that rows refer by, and rows found by key as they are now.
+//! Enforcing foreign keys: locks on the keys by which rows refer to others, and the search for rows by key in their
+//! current state.
 //!
-//! A *reference key* is what a foreign key compares: the values of the referenced columns of a parent table, encoded as these
-//! columns would be in an index. Who makes a row refer to it locks it shared before looking for the parent; who adds, removes or
-//! moves a parent row with it locks it exclusively before looking for rows that refer. Both look at what is committed now, and at
-//! their own writes, whatever their snapshots show. Locks are held until a commit is applied, so whoever gets one sees what the
-//! others have done, and no row is left that refers to nothing. A row whose clustered key changes counts as moved on both sides, because
-//! who is to change the rows that refer looks for them by that key. Who takes a reference away locks only its row, and so does who changes other columns of an
-//! index: see [`super::key_search`] for how they are not missed. Other changes of a parent row are in nobody's way.
+//! A *reference key* is what a foreign key compares: the values of the referenced columns of a parent table, encoded
+//! as an index of these columns would encode them. A transaction that makes a row refer to a key locks the key shared
+//! before it looks for the parent. A transaction that adds, removes or moves a parent row locks its key exclusively
+//! before it looks for referring rows. Both read what is committed now, and their own writes, whatever their
+//! snapshots show. Locks are held until a commit is applied. A transaction that gets one therefore sees the changes
+//! of the others, and no row is left that refers to no row. A change of a row's clustered key counts as a move on
+//! both sides, because referring rows that must change are found by that key. A transaction that removes a reference,
+//! or changes other columns of an index, locks only the row: [`super::key_search`] describes how such rows are not
+//! missed. Other changes of a parent row conflict with nobody.
 
 use super::Transaction;
 use super::key_search::KeySearch;
@@ -18,14 +21,14 @@ use crate::lock::LockStrength;
 use leafline_types::{KeyPart, Value, encode_part};
 use std::collections::BTreeSet;
 
-/// What the bytes of a reference key begin with among the locks on a table: its rows' keys have their own bytes.
+/// The first bytes of a reference key among the locks on a table, which tell it from the keys of the table's rows.
 const REFERENCE: &[u8] = b"\xff\xffreference";
 
 impl Transaction {
     /// Locks a reference key of `parent`: `values` in its `columns`, none of them NULL.
     ///
     /// # Errors
-    /// Those of [`RowLocker::lock`](super::RowLocker::lock).
+    /// The errors of [`RowLocker::lock`](super::RowLocker::lock).
     pub fn lock_reference(
         &mut self,
         parent: &TableDef,
@@ -50,11 +53,11 @@ impl Transaction {
         Ok(())
     }
 
-    /// The clustered keys of more rows that a search finds, as they are committed now or written by the transaction; empty when
-    /// there are no more.
+    /// Returns the clustered keys of the next rows of a search, as they are committed now or written by the
+    /// transaction; empty if there are no more.
     ///
     /// # Errors
-    /// Those of [`RowLocker::lock`](super::RowLocker::lock).
+    /// The errors of [`RowLocker::lock`](super::RowLocker::lock).
     pub fn find_rows(&mut self, search: &mut KeySearch) -> Result<Vec<Vec<u8>>> {
         let mut locators = Vec::new();
         while locators.is_empty()
@@ -69,10 +72,10 @@ impl Transaction {
         Ok(locators)
     }
 
-    /// Whether there is a row that a search finds, also when nobody is about to delete it: what is found is locked shared.
+    /// Returns whether a search finds a row that no other transaction is about to delete. It locks the row shared.
     ///
     /// # Errors
-    /// Those of [`RowLocker::lock`](super::RowLocker::lock).
+    /// The errors of [`RowLocker::lock`](super::RowLocker::lock).
     pub fn has_row(&mut self, search: &mut KeySearch) -> Result<bool> {
         while let Some(mut keys) = self.live_keys(search)? {
             let Some(key) = keys.pop_first() else { continue };
@@ -87,18 +90,18 @@ impl Transaction {
             if tree.tree.get(&key, |entry| entry.is_some_and(|entry| !entry.is_ghost()))? {
                 return Ok(true);
             }
-            // The row may have the key still, under an entry that the search has passed.
+            // The row may still have the key, under an entry that the search has passed.
             search.restart();
         }
         Ok(false)
     }
 
-    /// The client is going to be told what was found, or not found, committed: that has to be durable by then.
+    /// Notes that the client will be told what was found committed, or not found. That must be durable before.
     pub fn note_told(&mut self) {
         self.writes.write().note_seen(self.core.store.log_end());
     }
 
-    /// Keys of live entries, the next batch of a search; `None` at its end.
+    /// The next batch of keys of live entries; `None` at the end of the search.
     fn live_keys(&mut self, search: &mut KeySearch) -> Result<Option<BTreeSet<Vec<u8>>>> {
         let Some(batch) = self.committed_keys(search)? else { return Ok(None) };
         let mut keys: BTreeSet<Vec<u8>> = batch.keys.into_iter().collect();

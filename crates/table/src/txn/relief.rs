@@ -1,29 +1,31 @@
-//! Making room for old versions and ghosts: what is tried, from the cheap to the dear.
+//! Relief: makes room for old versions and ghosts, by cheap means first.
 //!
-//! 1. free what nobody needs any more;
-//! 2. borrow more memory, up to the limit;
-//! 3. leave out versions between two snapshots;
-//! 4. write the queue of ghosts, then the versions, to files;
-//! 5. if they cannot be written: give up the oldest snapshot, and begin again. Who reads at it gets an error; who writes
-//!    never does. What the next snapshot needs, that is what running commits replace, stays in memory whatever it takes.
+//! 1. Free what nobody needs any more.
+//! 2. Borrow more memory, up to the limit.
+//! 3. Remove versions between two snapshots.
+//! 4. Write the queue of ghosts, then the versions, to files.
+//! 5. If they cannot be written, give up the oldest snapshot, and begin again. Its readers get an error; writers
+//!    never do. The versions that the next snapshot needs, which running commits replace, stay in memory whatever
+//!    they take.
 //!
-//! Asked for with no latch held, before operations of a commit are applied: how much one saves is known only then, and a commit
-//! may save more than there is memory.
+//! The caller holds no latch, and asks before the operations of a commit are applied. How much an operation saves is
+//! known only when it is applied, and a commit may save more than fits in memory.
 
 use super::op::Op;
 use crate::core::Core;
 use std::sync::atomic::Ordering;
 
-/// Where room could not be made, it is tried again after this part of the limit.
+/// If no room could be made, the next attempt comes after this part of the limit was used.
 const TRIED_AGAIN_AFTER: u64 = 8;
-/// Bytes of an old version, or a ghost, beyond its key and payload, about.
+/// The approximate memory of an old version, or a ghost, beyond its key and payload, in bytes.
 const HISTORY_OVERHEAD: u64 = 64;
-/// Runs beyond which whoever spills merges them, where the background thread does not get round to it.
+/// The number of runs beyond which a thread that spills merges them, if the background thread is too slow.
 const TOO_MANY_RUNS: u64 = 32;
 
-/// Makes sure, as far as can be, that what applying operations saves finds memory. The caller holds no latch.
+/// Makes memory available, as far as possible, for the versions and ghosts of operations to be applied. The caller
+/// holds no latch.
 pub(crate) fn make_room_for(core: &Core, ops: &[Op]) {
-    // What one replaces is taken for as large as what it puts there.
+    // A replaced version is assumed to be as large as the new one.
     let bytes = |op: &Op| (op.key().len() + op.payload_len()) as u64 + HISTORY_OVERHEAD;
     let bytes = ops.iter().map(bytes).sum();
     if !core.history.fits(bytes) {
@@ -38,12 +40,12 @@ fn make_more_room(core: &Core, bytes: u64) {
         return;
     }
     let mut useless_below = core.relief.lock();
-    // Another has made room meanwhile; or there is no more to be had yet.
+    // Another thread has made room meanwhile, or no more can be made yet.
     if core.history.fits(bytes) || core.history.used() < *useless_below {
         return;
     }
     relieve(core, bytes);
-    // Not tried again for every row where little can be done.
+    // Do not try again for every row if little can be done.
     let more = core.history.limit() / TRIED_AGAIN_AFTER;
     *useless_below = if core.history.fits(bytes) { 0 } else { core.history.used() + more };
 }
@@ -76,7 +78,7 @@ fn relieve(core: &Core, bytes: u64) {
     }
 }
 
-/// What the background thread does about old versions.
+/// Tidies old versions in the background thread.
 pub(crate) fn tidy_history(core: &Core) {
     core.versions.reclaim(core.bound());
     if !core.versions.is_empty() {
@@ -86,10 +88,10 @@ pub(crate) fn tidy_history(core: &Core) {
     if let Some(mut useless_below) = core.relief.try_lock() {
         let used = core.history.used();
         if used > core.history.limit() / 4 * 3 && used >= *useless_below {
-            // So that commits need not do it.
+            // Relieves commits of this work.
             relieve(core, 0);
         }
-        // Less may be used now than when no more room could be made.
+        // Less may be in use now than when no more room could be made.
         let more = core.history.limit() / TRIED_AGAIN_AFTER;
         *useless_below = (*useless_below).min(core.history.used() + more);
     }
@@ -97,6 +99,6 @@ pub(crate) fn tidy_history(core: &Core) {
 }
 
 fn merge_version_runs(core: &Core) {
-    // Without it there are more of them to be read, and that is all.
+    // If merging fails, readers read more runs, and nothing else.
     let _ = core.versions.merge_runs(&core.clock.needed(core.shown_lsn()));
 }

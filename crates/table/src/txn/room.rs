@@ -1,13 +1,13 @@
-//! Room for a commit: pages and log bytes that are set aside before its record is appended.
+//! Reserves pages and log space for a commit before its record is appended.
 //!
-//! | reservation | how much | beside other commits |
+//! | reservation | amount | while other commits run |
 //! |---|---|---|
-//! | [ample](ample) | the worst case; of many operations on a tree an estimate that holds for all commits together | yes |
-//! | [exact](exact) | what a rehearsal of the operations takes | no |
+//! | [ample](ample) | the worst case; for many operations on a tree, an estimate that holds for all commits together | yes |
+//! | [exact](exact) | the amount that a rehearsal of the operations needs | no |
 //!
-//! Ample ones cost little to compute and may be tens of times what is taken in the end. Only where the disk has not so much left, the
-//! commit finds out what it takes, for which nobody else may change the trees until it has done so (`Engine::room`): others would use
-//! the space that leaves have.
+//! Ample reservations cost little to compute, and may be tens of times the amount used in the end. Only if the disk
+//! has less space left does the commit rehearse its operations. Nobody else may then change the trees until it is
+//! done (`Core::room`), because others would use the free space of leaves.
 
 use super::apply::change_of;
 use super::commit::CommitPlan;
@@ -20,52 +20,53 @@ use leafline_btree::{CommitTs, Rehearsal};
 use leafline_storage::{PageNo, Reservation, StorageError};
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 
-/// Who else may change trees.
-pub(super) enum Others<'e> {
-    /// Whoever has room for it.
-    Beside { _room: RwLockReadGuard<'e, ()> },
-    /// Nobody.
-    Out { _room: RwLockWriteGuard<'e, ()> },
+/// The other threads that may change trees.
+pub(super) enum TreeAccess<'e> {
+    /// All threads that have room for it.
+    Shared { _room: RwLockReadGuard<'e, ()> },
+    /// None.
+    Exclusive { _room: RwLockWriteGuard<'e, ()> },
 }
 
-/// Has an ample reservation set aside, or an exact one, with others kept out, if the disk has no room for that.
+/// Makes an ample reservation. If the disk has no room for that, makes an exact one and excludes others.
 pub(super) fn find<T>(
     core: &Core,
     ample: impl FnOnce() -> Result<T>,
     exact: impl FnOnce() -> Result<T>,
-) -> Result<(T, Others<'_>)> {
+) -> Result<(T, TreeAccess<'_>)> {
     let room = core.room.read();
     match ample() {
         Err(error) if error.is_disk_full() => {
             drop(room);
             let room = core.keep_others_out().ok_or(error)?;
-            Ok((exact()?, Others::Out { _room: room }))
+            Ok((exact()?, TreeAccess::Exclusive { _room: room }))
         }
-        reserved => Ok((reserved?, Others::Beside { _room: room })),
+        reserved => Ok((reserved?, TreeAccess::Shared { _room: room })),
     }
 }
 
-/// Operations on a tree up to which each one's worst case is reserved.
+/// The number of operations on a tree up to which the worst case of each is reserved.
 pub(super) const SMALL_COMMIT: usize = 16;
 
-/// Pages and log bytes.
+/// An amount of pages and log bytes.
 #[derive(Clone, Copy, Default)]
-struct Need {
+struct SpaceNeed {
     pages: usize,
     log: usize,
 }
 
-impl Need {
-    fn of_record(record: usize) -> Need {
-        Need { pages: 0, log: record + END_RECORD_BYTES + LOG_OVERHEAD }
+impl SpaceNeed {
+    fn of_record(record: usize) -> SpaceNeed {
+        SpaceNeed { pages: 0, log: record + END_RECORD_BYTES + LOG_OVERHEAD }
     }
 
-    fn add(&mut self, other: Need) {
+    fn add(&mut self, other: SpaceNeed) {
         self.pages += other.pages;
         self.log += other.log;
     }
 
-    /// Sets it aside; `None` if the log can never have so much. What others do meanwhile, if they may, may take more than that.
+    /// Reserves the amount. Returns `None` if the log can never have that much. `others_may` says that others change
+    /// trees meanwhile and may use more.
     fn set_aside(self, core: &Core, others_may: bool) -> Result<Option<Reservation>> {
         match core.store.reserve(self.pages, self.log) {
             Ok(mut reservation) => {
@@ -81,8 +82,9 @@ impl Need {
     }
 }
 
-/// Reserves pages for the worst case, and log space for nearly the worst case. `leaves` are those of the operations, `record` the bytes
-/// of the commit's record. `None` if the log can never have so much.
+/// Reserves pages for the worst case, and log space for nearly the worst case. `leaves` are the leaves of the
+/// operations, `record` is the size of the commit's record in bytes. Returns `None` if the log can never have that
+/// much.
 pub(super) fn ample(
     core: &Core,
     plan: &CommitPlan,
@@ -90,7 +92,7 @@ pub(super) fn ample(
     leaves: &[PageNo],
     record: usize,
 ) -> Result<Option<Reservation>> {
-    let mut need = Need::of_record(record);
+    let mut need = SpaceNeed::of_record(record);
     let mut leaves = leaves;
     for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
         let (on_leaves, others) = leaves.split_at_checked(group.len()).unwrap_or((leaves, &[]));
@@ -100,7 +102,7 @@ pub(super) fn ample(
     need.set_aside(core, true)
 }
 
-/// Reserves what the operations take, which nobody else may make more. As [`ample`] otherwise.
+/// Reserves what the operations need, while nobody else may change that amount. Otherwise like [`ample`].
 pub(super) fn exact(
     core: &Core,
     plan: &CommitPlan,
@@ -109,7 +111,7 @@ pub(super) fn exact(
     record: usize,
     purge_before: CommitTs,
 ) -> Result<Option<Reservation>> {
-    let mut need = Need::of_record(record);
+    let mut need = SpaceNeed::of_record(record);
     let (mut leaves, mut is_exact) = (leaves, true);
     for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
         let Some(first) = group.first() else { continue };
@@ -119,7 +121,7 @@ pub(super) fn exact(
             true => {
                 let mut rehearsal = Rehearsal::new(plan.tree(first)?, purge_before)?;
                 rehearse(&mut rehearsal, group)?;
-                Need { pages: rehearsal.pages(), log: rehearsal.log() }
+                SpaceNeed { pages: rehearsal.pages(), log: rehearsal.log() }
             }
             false => ample_for(core, plan, group, on_leaves)?,
         });
@@ -128,15 +130,15 @@ pub(super) fn exact(
     need.set_aside(core, !is_exact)
 }
 
-/// Whether an operation changes its leaf as the tree has it, if others are kept out: sweeps, which are not, change leaves of which
-/// something is buffered.
+/// Returns whether an operation changes its leaf as it is in the tree, if others are excluded. Sweeps are not
+/// excluded, and they change leaves with buffered changes.
 pub(super) fn can_be_rehearsed(core: &Core, op: &Op) -> bool {
     !core.change_buffer.is_pending(op.tree())
 }
 
 /// Makes operations, which ascend by key, as a commit would.
 pub(super) fn rehearse(rehearsal: &mut Rehearsal<'_>, ops: &[Op]) -> Result<()> {
-    /// Of any commit: all take the same room.
+    /// The timestamp of any commit: all need the same room.
     const TS: CommitTs = CommitTs((1 << 48) - 1);
     for op in ops {
         rehearsal.modify(op.key(), &mut |entry| change_of(op, TS, entry.is_some()))?;
@@ -144,16 +146,16 @@ pub(super) fn rehearse(rehearsal: &mut Rehearsal<'_>, ops: &[Op]) -> Result<()> 
     Ok(())
 }
 
-/// What operations on one tree, which go to these leaves, take at most, whatever others do.
+/// The most that operations on one tree need on these leaves, whatever others do.
 ///
 /// A single operation can split a page on every level. Many operations cannot all do that: see [`super::splits`].
-fn ample_for(core: &Core, plan: &CommitPlan, group: &[Op], on_leaves: &[PageNo]) -> Result<Need> {
-    let Some(first) = group.first() else { return Ok(Need::default()) };
+fn ample_for(core: &Core, plan: &CommitPlan, group: &[Op], on_leaves: &[PageNo]) -> Result<SpaceNeed> {
+    let Some(first) = group.first() else { return Ok(SpaceNeed::default()) };
     let page_size = core.store.page_size();
-    let mut need = Need::default();
+    let mut need = SpaceNeed::default();
     let tree = plan.tree(first)?;
     let is_missing = |leaf: &PageNo| !core.store.is_resident(*leaf);
-    // A leaf that was merged in memory alone may turn out to be one that cannot be merged by log.
+    // A leaf that was merged in memory only may turn out to be too full for a merge through the log.
     if core.change_buffer.is_pending(first.tree())
         || (on_leaves.iter().any(is_missing) && group.iter().any(|op| plan.may_buffer(core, op)))
     {
@@ -179,23 +181,26 @@ fn ample_for(core: &Core, plan: &CommitPlan, group: &[Op], on_leaves: &[PageNo])
     Ok(need)
 }
 
-/// Pages and log bytes that operations take if all of them are buffered.
-fn in_buffer(core: &Core, ops: &[Op]) -> Need {
-    let Some(l0) = core.change_buffer.l0() else { return Need::default() };
+/// The pages and log bytes that operations need if all of them are buffered.
+fn in_buffer(core: &Core, ops: &[Op]) -> SpaceNeed {
+    let Some(l0) = core.change_buffer.l0() else { return SpaceNeed::default() };
     let lens = || ops.iter().map(ChangeBuffer::entry_lens);
     let (key, payload) = lens().fold((0, 0), |most, len| (most.0.max(len.0), most.1.max(len.1)));
     if ops.len() <= SMALL_COMMIT {
         let pages = l0.worst_case_pages_for(ops.len(), key + payload);
-        return Need { pages, log: l0.worst_case_log_for(ops.len(), key, payload) };
+        return SpaceNeed { pages, log: l0.worst_case_log_for(ops.len(), key, payload) };
     }
-    // They come in the order of its keys, so they fill pages; what is lacking is added.
+    // The entries come in key order, so that they fill pages; the missing pages are added.
     let page_size = core.store.page_size();
     let bytes: usize = lens().map(|(key, payload)| key + payload + LOG_OVERHEAD).sum();
     let splits = 2 * bytes / page_size + 1;
     let split = page_size / 2 + 2 * key + 2 * LOG_OVERHEAD;
     let worst = l0.worst_case_log_for(1, key, payload);
-    Need { pages: splits + l0.worst_case_pages_for(1, key + payload), log: bytes + splits * split + worst }
+    SpaceNeed {
+        pages: splits + l0.worst_case_pages_for(1, key + payload),
+        log: bytes + splits * split + worst,
+    }
 }
 
-/// Log bytes of a change beyond key and payload: frames of records and groups.
+/// The log bytes of a change beyond key and payload: frames of records and groups.
 const LOG_OVERHEAD: usize = 128;

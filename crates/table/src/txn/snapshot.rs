@@ -1,26 +1,27 @@
-//! Snapshots: which commits a reader sees.
+//! Snapshots: the commits that a reader sees.
 //!
-//! A commit is shown once it is applied in full and its record is durable. As commits finish in any order, a
-//! snapshot is not one number: below `low` everything is visible, from `high` on nothing, and between the two
-//! everything but the listed exceptions, the commits that were appended to the log but not applied in full when
-//! the snapshot was taken. Commits that conflict are ordered, so this is still snapshot isolation.
+//! A commit is visible once it is fully applied and its record is durable. Commits finish in any order, so that a
+//! snapshot is more than one number: everything below `low` is visible, nothing from `high` on, and in between
+//! everything except the listed exceptions. The exceptions are the commits that were appended to the log, but not
+//! fully applied, when the snapshot was taken. Conflicting commits are ordered, so that this is still snapshot
+//! isolation.
 
 use leafline_btree::CommitTs;
 use std::sync::Arc;
 
-/// Which commits are visible.
+/// The set of visible commits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Snapshot {
-    /// Every commit below is visible.
+    /// Every commit below this is visible.
     pub low: CommitTs,
     /// No commit from here on is visible.
     pub high: CommitTs,
-    /// Commits in between that are not visible, ascending.
+    /// The commits in between that are not visible, ascending.
     pub exceptions: Arc<[CommitTs]>,
 }
 
 impl Snapshot {
-    /// Whether what was committed at `ts` is visible. Timestamp 0 (none: settled) always is.
+    /// Returns whether a commit at `ts` is visible. Timestamp 0 (none: settled) always is.
     pub fn sees(&self, ts: CommitTs) -> bool {
         ts < self.low || (ts < self.high && self.exceptions.binary_search(&ts).is_err())
     }

@@ -1,25 +1,25 @@
-//! How many splits many operations on one tree can cause at most: what a commit reserves pages for.
+//! The maximum number of splits that many operations on one tree can cause, for which a commit reserves pages.
 //!
-//! Not all of them can split a page on every level, as a single one can. After a split two neighbours hold more than a page
-//! together, so that the pages there are in the end, and with them the splits, are bounded by the bytes that come: those of
-//! entries on a leaf, those of separators on a branch.
+//! A single operation can split a page on every level, but not all of many operations can. After a split, two
+//! neighbouring pages together hold more than one page. The number of pages in the end, and thus the number of
+//! splits, is therefore bounded by the bytes added: those of entries on leaves, those of separators on branches.
 
 use super::op::Op;
 use leafline_btree::Tree;
 use leafline_storage::PageNo;
 
-/// Splits by others, from the look at the leaves to the last operation, that a large commit reserves for; what they make
-/// necessary beyond that comes out of the margin.
+/// The splits by others, between the look at the leaves and the last operation, that a large commit reserves for. The
+/// margin covers what further splits make necessary.
 const OTHERS_SPLITS: usize = 16;
 
-/// Bytes of a separator on a branch beyond the key, and of a page that are not for entries, at most.
+/// The maximum bytes of a separator on a branch beyond its key, and of a page that are not for entries.
 pub(super) const BRANCH_OVERHEAD: usize = 128;
-/// Bytes of an entry on a page beyond key and payload, at most.
+/// The maximum bytes of an entry on a page beyond key and payload.
 const ENTRY_OVERHEAD: usize = 32;
-/// Bytes of a page that are not for entries and fences, at most.
+/// The maximum bytes of a page that are not for entries and fences.
 const PAGE_OVERHEAD: usize = 128;
 
-/// Counts the splits that operations on one tree, in key order, can cause at most.
+/// Estimates the maximum number of splits that operations on one tree, in key order, can cause.
 pub(super) struct SplitEstimate<'a> {
     tree: &'a Tree,
     page_size: usize,
@@ -29,7 +29,7 @@ pub(super) struct SplitEstimate<'a> {
     longest_key: usize,
 }
 
-/// Splits, at most.
+/// The maximum number of splits.
 #[derive(Clone, Copy)]
 pub(super) struct Splits {
     leaves: usize,
@@ -43,18 +43,18 @@ impl<'a> SplitEstimate<'a> {
             page_size,
             leaf: None,
             on_leaf: LeafGroup::default(),
-            // Each split that others make meanwhile can make one leaf with room into two without.
+            // A split by others meanwhile can turn one leaf with room into two without.
             leaves: 2 * OTHERS_SPLITS,
             longest_key: 0,
         }
     }
 
-    /// The tree that the operations are on.
+    /// The tree of the operations.
     pub(super) fn tree(&self) -> &'a Tree {
         self.tree
     }
 
-    /// Adds the next operation, whose entry goes to `leaf` as the tree is now.
+    /// Adds the next operation, whose entry currently belongs to `leaf`.
     pub(super) fn add(&mut self, op: &Op, leaf: PageNo) {
         if self.leaf != Some(leaf) {
             self.end_leaf();
@@ -68,10 +68,11 @@ impl<'a> SplitEstimate<'a> {
         self.leaves += std::mem::take(&mut self.on_leaf).splits(self.page_size, self.longest_key);
     }
 
-    /// What they come to.
+    /// The estimate.
     pub(super) fn splits(mut self) -> Splits {
         self.end_leaf();
-        // A branch splits at every second split below it at most; many are bounded by the bytes of the separators.
+        // A branch splits at most at every second split below it; many splits are bounded by the bytes of the
+        // separators.
         let separator = self.longest_key + BRANCH_OVERHEAD;
         let capacity = self.page_size - 2 * self.longest_key - BRANCH_OVERHEAD;
         let branches = (self.leaves / 2).min(4 * self.leaves * separator / capacity + 8);
@@ -80,16 +81,16 @@ impl<'a> SplitEstimate<'a> {
 }
 
 impl Splits {
-    /// Pages that they take.
+    /// The number of pages that the splits need.
     pub(super) fn pages(self) -> usize {
         self.leaves + self.branches
     }
 }
 
-/// Operations that go to one leaf, or to what it is split into.
+/// Operations on one leaf, or on the leaves that it is split into.
 ///
-/// An entry of up to an eighth of a page causes one split at most, a larger one three. After a split two neighbours hold more
-/// than a page together, so that the pages there are in the end, and with them the splits, are bounded by the bytes.
+/// An entry of up to an eighth of a page causes at most one split, a larger one three. After a split, two neighbours
+/// together hold more than a page, so that the number of splits is bounded by the bytes.
 #[derive(Default)]
 struct LeafGroup {
     most: usize,
@@ -103,7 +104,7 @@ impl LeafGroup {
         self.bytes += bytes + ENTRY_OVERHEAD;
     }
 
-    /// Splits they cause at most, with keys of up to this length in the tree.
+    /// The maximum number of splits, with keys of up to this length in the tree.
     fn splits(self, page_size: usize, longest_key: usize) -> usize {
         // Both fences take room, too.
         let room = page_size - 2 * longest_key - PAGE_OVERHEAD;

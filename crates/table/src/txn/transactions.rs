@@ -1,4 +1,4 @@
-//! Beginning transactions, and reads outside of them.
+//! Beginning transactions, and reading outside of them.
 
 use super::{Isolation, Transaction, TxnMode};
 use crate::core::Core;

@@ -1,9 +1,10 @@
-//! Unique checks: what is committed now, whether the transaction sees it or not, and what it wrote itself.
+//! Unique checks: they consider what is committed now, whether the transaction sees it or not, and what the
+//! transaction itself wrote.
 //!
-//! They are made when a row is written, with the key locked, so that nobody else can insert it until the transaction ends.
-//! An entry that is in the way may be one that another transaction is about to delete, of which no page tells: so its
-//! row is locked shared, and looked at again. One that is in nobody's way may be so because of a commit that is not applied in
-//! full: see [`super::key_search`].
+//! A check is made when a row is written, with the key locked, so that nobody else can insert it until the
+//! transaction ends. Another transaction may be about to delete a conflicting entry, which no page shows. The check
+//! therefore locks the row of the entry shared, and reads it again. An entry may seem not to conflict because of a
+//! commit that is not fully applied: see [`super::key_search`].
 
 use super::Transaction;
 use super::clock::RegisteredSnapshot;
@@ -16,35 +17,35 @@ use crate::index::entry::{locator_of_entry, unique_prefix};
 use leafline_btree::EntryView;
 use std::sync::Arc;
 
-/// A row as it is committed now.
+/// The currently committed state of a row.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Probe {
-    /// There is none, and the snapshot agrees.
+pub(crate) enum CommittedRow {
+    /// There is no row, and the snapshot sees none.
     Absent,
-    /// It is there, as the snapshot sees it.
+    /// There is a row, which the snapshot sees.
     Present(Arc<[u8]>),
-    /// It is there, committed after the snapshot.
+    /// There is a row, committed after the snapshot.
     PresentUnseen(Arc<[u8]>),
-    /// It was deleted after the snapshot.
+    /// The row was deleted after the snapshot.
     DeletedUnseen,
 }
 
-/// Looks a row up as it is committed now.
+/// Looks up the currently committed state of a row.
 pub(crate) fn check_clustered(
     core: &Core,
     table: &TableDef,
     key: &[u8],
     snapshot: &RegisteredSnapshot,
-) -> Result<Probe> {
-    // A tree built after the snapshot has no timestamps that could tell of a change.
+) -> Result<CommittedRow> {
+    // A tree built after the snapshot has no timestamps that would show a change.
     let tree = core.trees.for_snapshot(table.clustered(), snapshot)?;
     let probe = |entry: Option<EntryView<'_>>| match entry {
-        None => Probe::Absent,
+        None => CommittedRow::Absent,
         Some(entry) => match (entry.is_ghost(), snapshot.sees(entry.commit_ts)) {
-            (true, true) => Probe::Absent,
-            (true, false) => Probe::DeletedUnseen,
-            (false, true) => Probe::Present(entry.payload.into()),
-            (false, false) => Probe::PresentUnseen(entry.payload.into()),
+            (true, true) => CommittedRow::Absent,
+            (true, false) => CommittedRow::DeletedUnseen,
+            (false, true) => CommittedRow::Present(entry.payload.into()),
+            (false, false) => CommittedRow::PresentUnseen(entry.payload.into()),
         },
     };
     let probe = tree.tree.get(key, probe)?;
@@ -53,12 +54,13 @@ pub(crate) fn check_clustered(
 }
 
 impl Transaction {
-    /// The row, if any, that has the unique parts of `key` in `index` and that the transaction has not itself deleted
-    /// or moved away. The caller has locked these.
+    /// Finds a row that has the unique parts of `key` in `index`, and that the transaction has not itself deleted or
+    /// moved. The caller has locked the key.
     ///
     /// # Errors
-    /// `WriteConflict` if the snapshot shows a row with that primary key, which is there no more, to a transaction that does not follow
-    /// what it does not see: it would see two. Other unique keys are not looked at so, as in InnoDB.
+    /// `WriteConflict` if the snapshot sees a row with that primary key which does not exist any more, and the
+    /// transaction does not follow changes that its snapshot does not see: it would see two rows. Other unique keys
+    /// are not checked like this, as in InnoDB.
     pub(super) fn check_secondary(
         &mut self,
         table: &Arc<TableDef>,
@@ -72,7 +74,7 @@ impl Transaction {
             if !self.writes.read().has_view(table.id, index) {
                 self.writes.write().build_view(&self.core, table.id, index)?;
             }
-            // Of the keys with this prefix only one can be live, but any number may be gone.
+            // Only one of the keys with this prefix can be live, but any number may be ghosts.
             let own = self.writes.read().with_unique_parts(table.id, index.id, prefix)?;
             if let Some(live) = own.iter().find(|entry| entry.state.is_some()) {
                 locator_of_entry(index, &live.key, &mut locator)?;

@@ -1,6 +1,6 @@
-//! What others may see of a transaction while it lasts: `information_schema.INNODB_TRX`.
+//! Watching running transactions from outside: `information_schema.INNODB_TRX`.
 //!
-//! Whoever watches keeps nothing alive, and the transaction does nothing for it.
+//! A watcher keeps nothing alive, and costs the transaction nothing.
 
 use super::write_set::WriteSet;
 use super::{Isolation, Transaction, TxnMode};
@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// A transaction, to who watches it.
+/// A handle for watching a transaction.
 #[derive(Clone, Debug)]
 pub struct TransactionWatch {
     locks: Weak<LockOwner>,
@@ -18,23 +18,23 @@ pub struct TransactionWatch {
     mode: TxnMode,
 }
 
-/// What a transaction has done so far.
+/// The work of a transaction so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TransactionFigures {
     /// Its isolation level.
     pub isolation: Isolation,
-    /// Its mode.
+    /// Its access mode.
     pub mode: TxnMode,
-    /// Locks that it holds.
+    /// The number of locks it holds.
     pub locks: u64,
-    /// How long it has been waiting for a lock, if it is.
+    /// How long it has been waiting for a lock; `None` if it is not waiting.
     pub waiting: Option<Duration>,
-    /// Writes to rows, with those that were taken back.
+    /// The number of writes to rows, including undone ones.
     pub writes: u64,
 }
 
 impl Transaction {
-    /// For others, to see what it does.
+    /// Makes a handle with which others watch the transaction.
     pub fn watch(&self) -> TransactionWatch {
         let Transaction { locks, writes, isolation, mode, .. } = self;
         let (locks, writes) = (Arc::downgrade(locks), Arc::downgrade(writes));
@@ -43,10 +43,10 @@ impl Transaction {
 }
 
 impl TransactionWatch {
-    /// How it is now; `None` if it has ended.
+    /// Its current figures; `None` if it has ended.
     pub fn figures(&self) -> Option<TransactionFigures> {
         let (locks, writes) = (self.locks.upgrade()?, self.writes.upgrade()?);
-        // While it writes it is not waited for: it has written something then.
+        // The watcher does not wait for a transaction that is writing: it has written something then.
         let writes = writes.try_read().map_or(1, |writes| writes.written());
         let (isolation, mode) = (self.isolation, self.mode);
         Some(TransactionFigures { isolation, mode, locks: locks.held(), waiting: locks.waiting(), writes })

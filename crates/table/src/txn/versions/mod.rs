@@ -1,28 +1,31 @@
 //! The version store: rows as they were before a commit replaced them.
 //!
-//! Not durable: after a crash no snapshot is left that could ask. The newest committed version of a row is on
-//! its page; applying a commit saves what it replaces *before* it changes the page, always, because a snapshot
+//! The store is not durable, because after a crash no snapshot is left that could ask. The newest committed version
+//! of a row is on its page. A commit saves every version it replaces *before* it changes the page, because a snapshot
 //! that needs the old version can be taken at any moment until the commit is published. A version is valid from
-//! `begin` (the commit that wrote it) until `end` (the one that replaced it) and is freed when no snapshot can ask
-//! for it any more: see [`Needed::version`].
+//! `begin` (the commit that wrote it) until `end` (the commit that replaced it). It is freed when no snapshot can
+//! need it any more: see [`Needed::version`].
 //!
-//! A version also says whether it was the first one of its row: a snapshot that sees neither it nor what replaced it
-//! finds no row. A chain that ends before either is known has lost something, which is an error, never "no row".
+//! A version also says whether it was the first one of its row: a snapshot that sees neither it nor its successor
+//! finds no row. A chain that ends before that is known has lost a version, which is an error and never means "no
+//! row".
 //!
-//! Versions are keyed by table and clustered key, so they outlive a rebuild of the tree.
+//! Versions are keyed by table and clustered key, so that they survive a rebuild of the tree.
 //!
 //! # Where versions are
-//! Rows are spread over shards by their hash. A shard appends to one segment ([`segment`]); when that is full it is frozen.
+//! Rows are spread over shards by their hash. A shard appends to one segment ([`segment`]), which is frozen when it
+//! is full.
 //!
-//! | | frees | done by |
+//! | | frees | called by |
 //! |---|---|---|
-//! | [`VersionStore::reclaim`] | segments and runs of which no snapshot can need anything | the background thread, whoever lacks memory |
+//! | [`VersionStore::reclaim`] | segments and runs of which no snapshot can need anything | the background thread, and threads that need memory |
 //! | [`VersionStore::compact`] | versions between two snapshots, by copying the others into a new segment | the same |
-//! | [`VersionStore::spill`] | memory, by writing what is needed to a run ([`runs`]) | whoever lacks memory |
+//! | [`VersionStore::spill`] | memory, by writing needed versions to a run ([`runs`]) | threads that need memory |
 //!
-//! Whatever moves is in its new place before it leaves the old one, and what is newer is looked at first. So a reader who
-//! looks in the shard and then in the runs finds it. The shard's mutex is never held for I/O: a reader under a page latch
-//! looks in memory only ([`VersionStore::find`]), and in the runs after he has let go ([`VersionStore::find_spilled`]).
+//! A version that moves is in its new place before it leaves the old one, and newer places are searched first. A
+//! reader that searches the shard and then the runs therefore finds it. The shard's mutex is never held for I/O: a
+//! reader under a page latch searches only memory ([`VersionStore::find`]), and searches the runs after it has
+//! released the latch ([`VersionStore::find_spilled`]).
 
 mod runs;
 mod segment;
@@ -44,9 +47,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const SHARDS: usize = 16;
-/// Bytes of a segment that is appended to, unless there is little memory.
+/// The size of a segment that is appended to, in bytes, unless there is little memory.
 const SEGMENT_BYTES: u64 = 64 << 10;
-/// A segment is copied together with an older one that is not more than this many times larger.
+/// A segment is copied together with an older one that is at most this many times larger.
 const SIMILAR: u64 = 2;
 
 /// A replaced version of a row.
@@ -56,29 +59,30 @@ pub(crate) struct Version<'a> {
     pub(crate) key: &'a [u8],
     /// The commit that wrote it.
     pub(crate) begin: CommitTs,
-    /// The commit that replaced it, or is about to.
+    /// The commit that has replaced it, or is about to.
     pub(crate) end: CommitTs,
-    /// There was no row before it.
+    /// Whether there was no row before it.
     pub(crate) first: bool,
-    /// `None`: a deletion.
+    /// The payload; `None` for a deletion.
     pub(crate) payload: Option<&'a [u8]>,
 }
 
-/// What a snapshot finds.
+/// The result of a search for a snapshot.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// The row, with this payload.
     Row(Arc<[u8]>),
     /// No row.
     Absent,
-    /// Not in memory: [`VersionStore::find_spilled`] knows.
+    /// Not in memory: [`VersionStore::find_spilled`] must search.
     Spilled,
-    /// The answer is not known, because something was not saved or freed too early: a bug, or the snapshot was given up.
+    /// Unknown, because a version was not saved, or was freed too early (a bug), or because the snapshot was given
+    /// up.
     Missing,
 }
 
 impl Version<'_> {
-    /// What `snapshot` finds if it does not see any newer version; `None` if an older one tells.
+    /// The result for `snapshot`, if it sees no newer version; `None` if an older version decides.
     fn shown_to(&self, snapshot: &Snapshot) -> Option<Found> {
         match (snapshot.sees(self.begin), self.payload) {
             (true, _) if snapshot.sees(self.end) => None,
@@ -93,11 +97,11 @@ impl Version<'_> {
     }
 }
 
-/// Part of the rows.
+/// A part of the rows.
 #[derive(Debug, Default)]
 struct Shard {
     current: Segment,
-    /// Oldest first.
+    /// The full segments, oldest first.
     frozen: Vec<Arc<Segment>>,
 }
 
@@ -109,14 +113,14 @@ impl Shard {
     }
 }
 
-/// How much there is.
+/// The size of the version store.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct VersionCounts {
-    /// Versions in memory, and bytes they take.
+    /// The number of versions in memory, and their bytes.
     pub(crate) in_memory: (u64, u64),
-    /// Versions in runs, and bytes of their files.
+    /// The number of versions in runs, and the bytes of their files.
     pub(crate) in_runs: (u64, u64),
-    /// Number of runs.
+    /// The number of runs.
     pub(crate) runs: u64,
 }
 
@@ -127,16 +131,16 @@ pub(crate) struct VersionStore {
     segment_bytes: usize,
     runs: Runs,
     memory: Arc<HistoryMemory>,
-    /// Held while segments are copied or written: by one at a time.
+    /// Held while segments are copied or written, by one thread at a time.
     moving: Mutex<()>,
     versions: AtomicU64,
     bytes: AtomicU64,
 }
 
 impl VersionStore {
-    /// A store whose runs are in `env`.
+    /// Makes a store with runs in `env`.
     pub(crate) fn new(env: &Arc<dyn Env>, memory: &Arc<HistoryMemory>) -> VersionStore {
-        // A quarter of the memory at most is in segments that are not full.
+        // At most a quarter of the memory is in segments that are not full.
         let segment_bytes = (memory.limit() / (4 * SHARDS as u64)).clamp(64, SEGMENT_BYTES) as usize;
         VersionStore {
             hasher: RandomState::new(),
@@ -150,13 +154,13 @@ impl VersionStore {
         }
     }
 
-    /// Saves the version that the commit at its end is about to replace. Saving it again changes nothing that is found, so
-    /// that a page change may be tried more than once.
+    /// Saves the version that the commit at its end is about to replace. Saving it again has no effect, so that a
+    /// page change may be tried more than once.
     pub(crate) fn save(&self, version: &Version<'_>) {
         let mut shard = self.shard(self.hash(version.table, version.key)).lock();
         let before = shard.current.memory();
         let added = shard.current.push(version, &|table, key| self.hash(table, key));
-        // The index may grow although nothing is added.
+        // The index may grow even if no version is added.
         let grown = shard.current.memory() - before;
         self.versions.fetch_add(u64::from(added), Ordering::Relaxed);
         self.bytes.fetch_add(grown, Ordering::Relaxed);
@@ -166,7 +170,7 @@ impl VersionStore {
         }
     }
 
-    /// The row as `snapshot` sees it, given that it does not see the version on the page; looked for in memory only.
+    /// Finds, in memory only, the row as `snapshot` sees it. The snapshot must not see the version on the page.
     pub(crate) fn find(&self, table: TableId, key: &[u8], snapshot: &Snapshot) -> Found {
         let hash = self.hash(table, key);
         {
@@ -182,12 +186,12 @@ impl VersionStore {
         if self.runs.is_empty() { Found::Missing } else { Found::Spilled }
     }
 
-    /// The same where [`find`](Self::find) has not found it in memory. Reads files: the caller holds no latch.
+    /// Finds a row that [`find`](Self::find) has not found in memory. Reads files; the caller holds no latch.
     pub(crate) fn find_spilled(&self, table: TableId, key: &[u8], snapshot: &Snapshot) -> Result<Found> {
         self.runs.find(table, key, snapshot)
     }
 
-    /// Frees segments and runs of which everything was replaced before `bound`, so that nobody can ask for it.
+    /// Frees segments and runs in which every version was replaced before `bound`, so that nobody can need them.
     pub(crate) fn reclaim(&self, bound: CommitTs) {
         for shard in &self.shards {
             let mut shard = shard.lock();
@@ -201,7 +205,8 @@ impl VersionStore {
         self.runs.reclaim(bound);
     }
 
-    /// Copies what is needed of frozen segments into new ones: of the newer ones, as long as that pays, or of `all`.
+    /// Copies the needed versions of frozen segments into new ones: of the newer segments, as long as that pays, or
+    /// of `all`.
     pub(crate) fn compact(&self, needed: &Needed, all: bool) {
         let moving = self.moving.lock();
         for shard in &self.shards {
@@ -244,11 +249,11 @@ impl VersionStore {
         self.replace(shard, &old, new);
     }
 
-    /// Puts segments in the place of others.
+    /// Replaces segments with others.
     fn replace(&self, shard: &Mutex<Shard>, old: &[Arc<Segment>], new: Vec<Segment>) {
         let mut shard = shard.lock();
         let is_old = |segment: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, segment));
-        // If none is left, nobody needs anything of them any more.
+        // If none of them is left, nobody needs their versions any more.
         let Some(at) = shard.frozen.iter().position(is_old) else { return };
         shard.frozen.extract_if(.., |segment| is_old(segment)).for_each(|segment| self.forget(&segment));
         for segment in &new {
@@ -259,15 +264,15 @@ impl VersionStore {
         shard.frozen.splice(at..at, new.into_iter().map(Arc::new));
     }
 
-    /// Writes what is needed of what is in memory to a run.
+    /// Writes the needed versions in memory to a run.
     ///
     /// # Errors
-    /// What writing returns: everything is in memory then.
+    /// Errors of writing; every version is then still in memory.
     pub(crate) fn spill(&self, needed: &Needed) -> Result<()> {
         let moving = self.moving.lock();
         let mut written = Vec::with_capacity(SHARDS);
         for shard in &self.shards {
-            // So that a row's versions are in few segments.
+            // Collects a row's versions in few segments.
             self.compact_shard(shard, needed, true, &moving);
             written.push(shard.lock().frozen.clone());
         }
@@ -278,20 +283,20 @@ impl VersionStore {
         Ok(())
     }
 
-    /// Merges runs where there are many.
+    /// Merges runs if there are many.
     ///
     /// # Errors
-    /// What reading and writing return: the runs are as they were then.
+    /// Errors of reading and writing; the runs are then unchanged.
     pub(crate) fn merge_runs(&self, needed: &Needed) -> Result<()> {
         self.runs.merge(needed)
     }
 
-    /// Whether there is nothing.
+    /// Returns whether it contains no versions.
     pub(crate) fn is_empty(&self) -> bool {
         self.versions.load(Ordering::Relaxed) == 0 && self.runs.is_empty()
     }
 
-    /// How much there is.
+    /// The size of the version store.
     pub(crate) fn counts(&self) -> VersionCounts {
         let in_memory = (self.versions.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
         let (runs, in_runs) = self.runs.counts();
@@ -312,7 +317,7 @@ impl VersionStore {
     }
 
     fn shard(&self, hash: u64) -> &Mutex<Shard> {
-        // Other bits than those by which a segment finds its rows.
+        // Other bits than those with which a segment finds its rows.
         &self.shards[(hash >> 40) as usize % SHARDS]
     }
 }

@@ -1,7 +1,7 @@
-//! Old versions on disk: runs, each sorted by table and clustered key, with one entry for all versions of a row.
+//! Old versions on disk, in runs that are sorted by table and clustered key. All versions of a row form one entry.
 //!
-//! An entry's key is the table (8 bytes, big-endian) and the clustered key; its payload has the versions one after the
-//! other, oldest first:
+//! An entry's key consists of the table (8 bytes, big-endian) and the clustered key. Its payload contains the
+//! versions one after another, oldest first:
 //!
 //! | bytes | field |
 //! |------:|-------|
@@ -10,10 +10,10 @@
 //! |     4 | length of the payload; `u32::MAX`: the row was deleted |
 //! |       | payload |
 //!
-//! All integers in it are little-endian. Of a row, what is in a newer run is newer than what is in an older one, and older than
-//! what is in memory. Versions that nobody needs are left out whenever a run is written or runs are merged, and a run of which
-//! nobody needs anything is removed. What a run keeps in memory (the first key of each block, ten bits per row unless
-//! that is much) counts as memory of old versions.
+//! All integers in the payload are little-endian. The versions of a row in a newer run are newer than those in an
+//! older one, and older than those in memory. Versions that nobody needs are left out whenever a run is written or
+//! runs are merged, and a run of which nobody needs anything is removed. The memory of a run (the first key of each
+//! block, and ten bits per row unless that is too much) counts as memory of old versions.
 
 use super::segment::{RowHash, Segment};
 use super::{Found, Version};
@@ -28,15 +28,16 @@ use leafline_storage::Env;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 
-/// Runs are merged when there are more.
+/// Runs are merged if there are more than this.
 const MANY: usize = 4;
-/// Runs merged at once, at most.
+/// The maximum number of runs merged at once.
 const MAX_FAN_IN: usize = 16;
-/// A run is merged with newer ones when it is not more than this many times larger than they are together.
+/// A run is merged with newer ones if it is at most this many times larger than they are together.
 const SIMILAR: u64 = 2;
-/// The filter of a run takes this part of the memory at most, or there is none: a few large runs are read for nothing then.
+/// The filter of a run takes at most this part of the memory; otherwise there is none, and a few large runs are read
+/// in vain.
 const FILTER_SHARE: u64 = 8;
-/// A filter of this many bytes is always there.
+/// A filter of up to this many bytes is always made.
 const SMALL_FILTER: u64 = 64 << 10;
 const HEADER: usize = 20;
 const FIRST: u64 = 1 << 63;
@@ -49,14 +50,14 @@ struct Run {
     newest_end: CommitTs,
 }
 
-/// Oldest first. Replaced as a whole, so that readers hold no lock while they read files.
+/// The runs, oldest first. The list is replaced as a whole, so that readers hold no lock while they read files.
 type RunList = Arc<Vec<Arc<Run>>>;
 
 pub(super) struct Runs {
     env: Arc<dyn Env>,
     memory: Arc<HistoryMemory>,
     list: RwLock<RunList>,
-    /// Held while runs are merged: by one at a time.
+    /// Held while runs are merged, by one thread at a time.
     merging: Mutex<()>,
 }
 
@@ -70,7 +71,7 @@ impl Runs {
         self.list.read().is_empty()
     }
 
-    /// Number of runs; versions in them and bytes of their files.
+    /// The number of runs, the number of versions in them, and the bytes of their files.
     pub(super) fn counts(&self) -> (u64, (u64, u64)) {
         let list = self.list.read().clone();
         let versions = list.iter().map(|run| run.versions).sum();
@@ -90,14 +91,14 @@ impl Runs {
         Ok(Found::Missing)
     }
 
-    /// Removes the runs of which everything was replaced before `bound`.
+    /// Removes the runs in which every version was replaced before `bound`.
     pub(super) fn reclaim(&self, bound: CommitTs) {
         if self.list.read().iter().any(|run| run.newest_end < bound) {
             self.change(|list| list.retain(|run| run.newest_end >= bound));
         }
     }
 
-    /// Writes what is needed of segments, given by shard, oldest first, to a new run.
+    /// Writes the needed versions of segments, given by shard, oldest first, to a new run.
     pub(super) fn write(
         &self,
         shards: &[Vec<Arc<Segment>>],
@@ -108,7 +109,7 @@ impl Runs {
             .iter()
             .flat_map(|shard| shard.iter().map(|segment| (&**segment, shard.as_slice())))
             .collect();
-        // Segment and offset: what sorting needs is not part of the memory that is counted, so it is little.
+        // Segment and offset. The memory for sorting does not count as memory of versions, so that it must be small.
         let mut rows: Vec<(u32, u32)> = Vec::new();
         for (number, (segment, _)) in (0..).zip(&segments) {
             rows.extend(segment.rows().map(|offset| (number, offset)));
@@ -136,7 +137,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Merges the newest runs, where there are many, into one.
+    /// Merges the newest runs into one if there are many.
     pub(super) fn merge(&self, needed: &Needed) -> Result<()> {
         let _merging = self.merging.lock();
         let list = self.list.read().clone();
@@ -155,7 +156,7 @@ impl Runs {
         let merged = merged(self.writer(entries), old, needed)?;
         self.change(|list| {
             let is_old = |run: &Arc<Run>| old.iter().any(|old| Arc::ptr_eq(old, run));
-            // If none is left, nobody needs anything of them any more.
+            // If none of them is left, nobody needs their versions any more.
             let Some(at) = list.iter().position(is_old) else { return };
             list.retain(|run| !is_old(run));
             if let Some(merged) = merged {
@@ -165,7 +166,7 @@ impl Runs {
         Ok(())
     }
 
-    /// A writer for up to `rows` rows.
+    /// Makes a writer for up to `rows` rows.
     fn writer(&self, rows: u64) -> Writer<'_> {
         let most = (self.memory.limit() / FILTER_SHARE).max(SMALL_FILTER);
         let filtered = if filter_bytes(rows) <= most { rows } else { 0 };
@@ -182,7 +183,7 @@ impl Runs {
         self.memory.remove(memory(&list));
         let old = std::mem::replace(&mut *list, Arc::new(changed));
         drop(list);
-        // Files that nobody reads any more are removed here, with nothing locked.
+        // Removes files that nobody reads any more, while nothing is locked.
         drop(old);
     }
 }
@@ -212,10 +213,10 @@ fn merged(mut writer: Writer<'_>, runs: &[Arc<Run>], needed: &Needed) -> Result<
     }
 }
 
-/// Writes a run of what is needed. Without anything there is no file.
+/// Writes a run of needed versions. Without any there is no file.
 struct Writer<'a> {
     env: &'a Arc<dyn Env>,
-    /// Rows there may be, or 0 if there is to be no filter.
+    /// The maximum number of rows, or 0 for no filter.
     filtered: u64,
     entries: Option<IndexedRunWriter>,
     versions: u64,
@@ -279,7 +280,7 @@ fn versions_in<'a>(
     })
 }
 
-/// The first version, and what follows it.
+/// Decodes the first version, and returns the bytes after it.
 fn decode<'a>(table: TableId, key: &'a [u8], bytes: &'a [u8]) -> Option<(Version<'a>, &'a [u8])> {
     let (header, rest) = bytes.split_first_chunk::<HEADER>()?;
     let u64_at = |at: usize| header.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));

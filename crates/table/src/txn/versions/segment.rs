@@ -1,4 +1,4 @@
-//! Segments: versions one after the other, and where the newest one of each row is.
+//! Segments: versions one after another, with an index of the newest one of each row.
 //!
 //! | offset | bytes | field of a version |
 //! |-------:|------:|--------------------|
@@ -10,20 +10,21 @@
 //! |     32 |     4 | length of the key |
 //! |     36 |       | key, payload |
 //!
-//! Versions of a row are added in the order of their timestamps, as the row is locked while it is changed. Nothing is ever
-//! changed or taken out; a segment is freed as a whole.
+//! Versions of a row are added in the order of their timestamps, because the row is locked while it changes. Nothing
+//! is ever changed or removed; a segment is freed as a whole.
 
 use super::Version;
 use crate::catalog::TableId;
 use hashbrown::HashTable;
 use leafline_btree::CommitTs;
 
-/// The memory of a segment grows to this in one step when it gets near: little more than one takes that is appended to.
+/// The memory of a segment grows to this in one step when it gets near, which is little more than a full segment
+/// needs.
 const TYPICAL_BYTES: usize = 66 << 10;
 const HEADER: usize = 36;
 const FIRST: u64 = 1 << 63;
 const DELETED: u32 = u32::MAX;
-/// A segment does not take more than this, whose offsets have 32 bits.
+/// The maximum size of a segment, whose offsets have 32 bits.
 const MOST_BYTES: usize = 1 << 30;
 
 /// Hashes a row's table and key.
@@ -32,14 +33,14 @@ pub(super) type RowHash<'a> = &'a dyn Fn(TableId, &[u8]) -> u64;
 #[derive(Debug, Default)]
 pub(super) struct Segment {
     bytes: Vec<u8>,
-    /// Offset of the newest version of each row.
+    /// The offset of the newest version of each row.
     rows: HashTable<u32>,
     versions: u64,
     newest_end: CommitTs,
 }
 
 impl Segment {
-    /// Adds a version, unless the row's newest one has the same end.
+    /// Adds a version, unless the row's newest version has the same end.
     pub(super) fn push(&mut self, version: &Version<'_>, hash: RowHash<'_>) -> bool {
         let Segment { bytes, rows, .. } = self;
         let of_row = |&at: &u32| row_at(bytes, at).is_some_and(|row| row == (version.table, version.key));
@@ -77,12 +78,12 @@ impl Segment {
         }
     }
 
-    /// Whether `bytes` more have a place.
+    /// Returns whether there is room for `bytes` more.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         self.bytes.len() + bytes <= MOST_BYTES
     }
 
-    /// Versions of a row, newest first.
+    /// The versions of a row, newest first.
     pub(super) fn of_row<'a>(
         &'a self,
         hash: u64,
@@ -93,17 +94,17 @@ impl Segment {
         self.chain(self.rows.find(hash, of_row).copied())
     }
 
-    /// Offsets of one version of every row, in no order.
+    /// The offset of one version of every row, in any order.
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
         self.rows.iter().copied()
     }
 
-    /// Table and key of the version at an offset.
+    /// The table and key of the version at an offset.
     pub(super) fn row(&self, offset: u32) -> Option<(TableId, &[u8])> {
         row_at(&self.bytes, offset)
     }
 
-    /// All versions, those of each row oldest first.
+    /// All versions; those of each row come oldest first.
     pub(super) fn all(&self) -> impl Iterator<Item = Version<'_>> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -126,27 +127,27 @@ impl Segment {
         self.versions == 0
     }
 
-    /// Number of versions.
+    /// The number of versions.
     pub(super) fn versions(&self) -> u64 {
         self.versions
     }
 
-    /// Bytes of the versions.
+    /// The size of the versions in bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Bytes of memory it takes.
+    /// The memory of the segment in bytes.
     pub(super) fn memory(&self) -> u64 {
         (self.bytes.capacity() + self.rows.allocation_size()) as u64
     }
 
-    /// The newest end of a version: what is older than every snapshot's need is not needed from here on.
+    /// The newest end of a version. Once no snapshot needs versions that ended by then, nobody needs the segment.
     pub(super) fn newest_end(&self) -> CommitTs {
         self.newest_end
     }
 
-    /// Gives back memory that is not used.
+    /// Returns unused memory.
     pub(super) fn shrink(&mut self, hash: RowHash<'_>) {
         self.bytes.shrink_to_fit();
         let bytes = &self.bytes;
@@ -155,7 +156,7 @@ impl Segment {
 }
 
 impl Version<'_> {
-    /// Bytes it takes in a segment.
+    /// The size of the version in a segment, in bytes.
     pub(super) fn bytes(&self) -> usize {
         HEADER + self.key.len() + self.payload.map_or(0, <[u8]>::len)
     }
@@ -174,7 +175,7 @@ fn encode(bytes: &mut Vec<u8>, version: &Version<'_>, older: u32) {
     bytes.extend_from_slice(version.payload.unwrap_or_default());
 }
 
-/// The version at an offset, and 1 + the offset of the one before it. `None` at the end.
+/// Decodes the version at an offset. Returns it, and 1 + the offset of the version before it; `None` at the end.
 fn decode(bytes: &[u8], at: u32) -> Option<(Version<'_>, u32)> {
     let (header, rest) = bytes.get(at as usize..)?.split_first_chunk::<HEADER>()?;
     let u32_at = |at: usize| header.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));

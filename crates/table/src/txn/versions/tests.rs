@@ -1,4 +1,4 @@
-//! Tests of the version store by itself: every snapshot finds what it should, wherever that is.
+//! Tests of the version store alone: every snapshot finds the right versions, wherever they are.
 
 use super::*;
 use crate::testing::seed;
@@ -26,7 +26,7 @@ fn snapshot(high: u64) -> Snapshot {
     Snapshot { low: CommitTs(high), high: CommitTs(high), exceptions: [].into() }
 }
 
-/// Looks in memory, and in the runs if that is said.
+/// Searches memory, and the runs if [`Found::Spilled`] requires it.
 fn find(store: &VersionStore, table: TableId, key: &[u8], snapshot: &Snapshot) -> Found {
     match store.find(table, key, snapshot) {
         Found::Spilled => store.find_spilled(table, key, snapshot).unwrap(),
@@ -138,7 +138,8 @@ fn a_full_disk_leaves_everything_in_memory() {
     assert_eq!(files(&env), 0);
 }
 
-/// Rows with all the versions they ever had; what is moved, merged and freed at random must never show.
+/// Rows with all the versions they ever had. Moving, merging and freeing at random must never change what snapshots
+/// find.
 #[test]
 fn snapshots_find_their_versions_wherever_they_are() {
     let seed = seed();
@@ -188,7 +189,7 @@ fn snapshots_find_their_versions_wherever_they_are() {
                 }
                 let expected = match history.iter().rev().find(|(begin, _)| *begin < high) {
                     Some((_, Some(payload))) => Found::Row(payload.as_slice().into()),
-                    // A row with one version only has nothing saved; its page says that there is none before.
+                    // A row with a single version has nothing saved; its page says that there is no version before.
                     None if history.len() == 1 => continue,
                     _ => Found::Absent,
                 };

@@ -2,7 +2,7 @@
 //!
 //! | part of the payload | bytes |
 //! |---|---|
-//! | flags | u8: 1, the base is known; 2, and it is not nothing |
+//! | flags | u8: 1, the base is known; 2, the base is a row or entry |
 //! | base | u32 length, bytes; with flag 2 only |
 //! | writes, ascending | each: sequence number u64; live u8; if that is 1, u32 length and bytes |
 //!
@@ -39,26 +39,26 @@ impl Aborted {
         self.0.is_empty()
     }
 
-    /// Whether every number from `from` to before `to` was rolled back.
+    /// Returns whether every number from `from` to before `to` was rolled back.
     pub(super) fn is_all(&self, from: u64, to: u64) -> bool {
         self.0 == [(from, to)]
     }
 }
 
-/// What was under a key before the first write to it.
+/// The contents under a key before the first write to it.
 #[derive(Clone, Debug)]
 pub(super) enum Base {
-    /// An older layer may have writes to the key; then it knows.
+    /// Unknown here: an older layer may have writes to the key, and then knows it.
     Below,
-    /// This. Older layers have nothing on the key but writes that were rolled back.
+    /// These contents. Older layers have nothing on the key except writes that were rolled back.
     Is(State),
 }
 
-/// Writes to one key.
+/// The writes to one key.
 #[derive(Debug)]
 pub(super) struct KeyWrites {
     pub(super) base: Base,
-    /// In ascending sequence number, all but the last: most keys are written once.
+    /// All writes except the last, in ascending sequence number. Most keys are written once.
     earlier: Vec<(u64, State)>,
     last: Option<(u64, State)>,
 }
@@ -68,17 +68,17 @@ impl KeyWrites {
         KeyWrites { base, earlier: Vec::new(), last: None }
     }
 
-    /// Adds one that is later than all.
+    /// Adds a write that is later than all others.
     pub(super) fn push(&mut self, seq: u64, state: State) {
         self.earlier.extend(self.last.replace((seq, state)));
     }
 
-    /// In ascending sequence number.
+    /// The writes in ascending sequence number.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &(u64, State)> {
         self.earlier.iter().chain(&self.last)
     }
 
-    /// Forgets what was rolled back. Whether anything is left.
+    /// Removes writes that were rolled back. Returns whether any are left.
     pub(super) fn prune(&mut self, aborted: &Aborted) -> bool {
         self.earlier.retain(|(seq, _)| !aborted.contains(*seq));
         if self.last.as_ref().is_none_or(|(seq, _)| aborted.contains(*seq)) {
@@ -92,8 +92,8 @@ impl KeyWrites {
         found.map(|(_, state)| state)
     }
 
-    /// Appends the payload of an entry to `out`, without what was rolled back. False if that is everything: then there
-    /// need not be an entry.
+    /// Appends the payload of an entry to `out`, without writes that were rolled back. Returns false if none are
+    /// left, so that no entry is needed.
     pub(super) fn encode(&self, aborted: &Aborted, out: &mut Vec<u8>) -> bool {
         match &self.base {
             Base::Below => encode_base(None, out),
@@ -127,20 +127,20 @@ pub(super) fn encode_write(seq: u64, state: Option<&[u8]>, out: &mut Vec<u8>) {
     }
 }
 
-/// Rows and entries fit half a page.
+/// Appends the bytes of a row or entry, which fits half a page.
 fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
-/// A write in bytes: sequence number, and payload if the row or entry is live.
+/// A decoded write: sequence number, and the payload if the row or entry is live.
 pub(super) type Write<'a> = (u64, Option<&'a [u8]>);
 
-/// Writes in bytes, one after the other.
+/// Reads encoded writes, one after another.
 pub(super) struct WriteReader<'a>(ByteReader<'a>);
 
 impl<'a> WriteReader<'a> {
-    /// Reads what [`encode_write`] wrote.
+    /// Reads writes encoded by [`encode_write`].
     pub(super) fn new(bytes: &'a [u8]) -> WriteReader<'a> {
         WriteReader(ByteReader::new("writes in a run", bytes))
     }
@@ -155,10 +155,10 @@ impl<'a> WriteReader<'a> {
     }
 }
 
-/// The payload of an entry, taken apart.
+/// The decoded payload of an entry.
 #[derive(Clone, Copy)]
 pub(super) struct Encoded<'a> {
-    /// `None` if older layers know.
+    /// The base; `None` if older layers know it.
     pub(super) base: Option<Option<&'a [u8]>>,
     writes: &'a [u8],
 }
@@ -194,8 +194,8 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// Makes one payload of those that several layers have for a key, the newest layer's first, without what was rolled back.
-/// False if nothing is left.
+/// Combines the payloads that several layers have for a key, the newest layer's first, into one, without writes that
+/// were rolled back. Returns false if none are left.
 pub(super) fn combine(parts: &[Vec<u8>], aborted: &Aborted, out: &mut Vec<u8>) -> Result<bool> {
     let mut layers = Vec::with_capacity(parts.len());
     let mut base = None;
@@ -252,13 +252,13 @@ mod tests {
             assert_eq!(all.newest(as_of, &aborted).unwrap(), Some(state), "as of {as_of}");
         }
         assert_eq!(all.newest(1, &aborted).unwrap(), None);
-        // Where a layer knows the base, what is below it was rolled back.
+        // If a layer knows the base, the writes below it were rolled back.
         let restarted = encode(&writes(Base::Is(None), &[(9, None)]), &aborted);
         out.clear();
         assert!(combine(&[restarted, newer, old], &aborted, &mut out).unwrap());
         let all = Encoded::new(&out).unwrap();
         assert_eq!((all.base, all.newest(9, &aborted).unwrap()), (Some(None), None));
-        // Nothing is left of this one.
+        // Nothing is left of this write.
         aborted.add(8, 10);
         out.clear();
         assert!(!combine(&[newest], &aborted, &mut out).unwrap());

@@ -1,14 +1,15 @@
-//! An ordered map by keys of bytes, made for writes: most come in ascending order, and keys are short.
+//! An ordered map with byte keys, designed for writes: most keys come in ascending order, and keys are short.
 //!
-//! The entries are in chunks of up to [`FULL`], in order, and none is empty. The first eight bytes of each key lie together, as a number, so that a
-//! search rarely looks at a key itself. What comes behind all others fills a chunk and begins the next; elsewhere a full chunk is
-//! split in the middle. Chunks are found by binary search in one array: there are some thousands at most, as the memory of a write set is bounded.
+//! The entries are in chunks of up to [`FULL`], in order; no chunk is empty. The first eight bytes of the keys are
+//! stored together as numbers, so that a search rarely reads a key itself. Entries after all others fill the last
+//! chunk and begin the next; elsewhere a full chunk is split in the middle. Chunks are found by binary search in one
+//! array. There are at most some thousands, because the memory of a write set is bounded.
 
 use std::cmp::Ordering;
 
-/// Most entries of a chunk; few in tests, which are to see many chunks.
+/// The maximum number of entries in a chunk. It is small in tests, so that they have many chunks.
 const FULL: usize = if cfg!(test) { 4 } else { 64 };
-/// Bytes of a key that is kept in place.
+/// The maximum length of a key stored in place, in bytes.
 const SHORT: usize = 22;
 
 /// A key.
@@ -39,7 +40,8 @@ impl Key {
     }
 }
 
-/// The first bytes of a key as a number: of two keys whose numbers differ, that of the smaller is smaller.
+/// The first bytes of a key as a number. Of two keys with different numbers, the one with the smaller number is
+/// smaller.
 #[inline]
 fn head_of(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
@@ -76,14 +78,14 @@ impl<V> Chunk<V> {
 /// The map.
 #[derive(Debug)]
 pub(super) struct KeyMap<V> {
-    /// That of the first key of each chunk.
+    /// The number of the first key of each chunk.
     heads: Vec<u64>,
     chunks: Vec<Chunk<V>>,
     len: usize,
 }
 
-/// A place between entries: number of the chunk, and of the entry there that is behind it. Behind the last entry it is at the beginning of a chunk
-/// that is not there.
+/// A place between entries: the number of the chunk, and the position in it of the entry after the place. The place
+/// after the last entry is at the beginning of a chunk that does not exist.
 type Place = (usize, usize);
 
 impl<V> Default for KeyMap<V> {
@@ -92,7 +94,7 @@ impl<V> Default for KeyMap<V> {
     }
 }
 
-/// How many of the numbers below `count` come first, as `before` says of each.
+/// How many of the numbers below `count` come first, which `before` decides for each.
 #[inline]
 fn partition(count: usize, mut before: impl FnMut(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
@@ -108,7 +110,7 @@ fn partition(count: usize, mut before: impl FnMut(usize) -> bool) -> usize {
 }
 
 impl<V> KeyMap<V> {
-    /// Number of entries.
+    /// The number of entries.
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -117,7 +119,8 @@ impl<V> KeyMap<V> {
         self.len == 0
     }
 
-    /// The chunk in which a key is, or would be; and its place there, if it is there, or where it would be. Of an empty map the chunk is not there.
+    /// The chunk that contains a key, or would contain it, and the key's position there if it exists, or its future
+    /// position. In an empty map the chunk does not exist.
     #[inline]
     fn find(&self, head: u64, key: &[u8]) -> (usize, Result<usize, usize>) {
         let begins_before = |at: usize| match self.heads[at].cmp(&head) {
@@ -148,7 +151,7 @@ impl<V> KeyMap<V> {
         }
     }
 
-    /// The value under a key, which is put there if there is none; and whether it was.
+    /// The value under a key, which is inserted if there is none; and whether it was inserted.
     pub(super) fn get_or_insert(&mut self, key: &[u8], new: impl FnOnce() -> V) -> (&mut V, bool) {
         let head = head_of(key);
         let (chunk, at) = match self.find(head, key) {
@@ -158,7 +161,7 @@ impl<V> KeyMap<V> {
         (&mut self.chunks[chunk].entries[at].1, true)
     }
 
-    /// Puts a new entry where its key belongs; where it is then.
+    /// Inserts a new entry where its key belongs. Returns its place.
     fn insert_at(&mut self, (mut number, mut at): Place, head: u64, key: Key, value: V) -> Place {
         self.len += 1;
         let is_last = number + 1 >= self.chunks.len();
@@ -187,12 +190,12 @@ impl<V> KeyMap<V> {
         (number, at)
     }
 
-    /// Forgets all.
+    /// Removes all entries.
     pub(super) fn clear(&mut self) {
         *self = KeyMap::default();
     }
 
-    /// Forgets the entries that are not to stay.
+    /// Removes the entries for which `stays` returns false.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(&mut V) -> bool) {
         let all = std::mem::take(self);
         for (key, mut value) in all.chunks.into_iter().flat_map(|chunk| chunk.entries) {
@@ -203,12 +206,12 @@ impl<V> KeyMap<V> {
         }
     }
 
-    /// All entries in order, either way.
+    /// All entries in order, in both directions.
     pub(super) fn iter(&self) -> Iter<'_, V> {
         Iter { map: self, front: (0, 0), back: (self.chunks.len(), 0) }
     }
 
-    /// Those from `lower` to before `upper`.
+    /// The entries from `lower` to before `upper`.
     pub(super) fn range(&self, lower: &[u8], upper: Option<&[u8]>) -> Iter<'_, V> {
         let back = upper.map_or((self.chunks.len(), 0), |upper| self.place_of(upper));
         Iter { map: self, front: self.place_of(lower), back }
@@ -222,7 +225,7 @@ impl<V> KeyMap<V> {
     }
 }
 
-/// Entries in order, either way.
+/// Entries in order, in both directions.
 #[derive(Debug)]
 pub(super) struct Iter<'m, V> {
     map: &'m KeyMap<V>,
@@ -277,7 +280,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::ops::Bound;
 
-    /// Keys of few kinds of bytes, so that many begin alike, of up to twice what is kept in place.
+    /// Makes keys from a few byte values, so that many begin alike, of up to twice the length stored in place.
     fn key(random: &mut SmallRng) -> Vec<u8> {
         let len =
             if random.random_bool(0.7) { random.random_range(0..4) } else { random.random_range(0..44) };

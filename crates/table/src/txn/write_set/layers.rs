@@ -1,12 +1,13 @@
 //! The writes of a transaction to the keys of one index: the newest in memory, older ones in runs.
 //!
-//! When memory is short, all that is in memory is *frozen*: written to a run, with an entry per key. A key may then have
-//! writes in several layers (memory, and any number of runs): those in a newer layer are later than those in an older one.
-//! Where a layer knows what was under the key before the transaction's writes ([`Base::Is`]), older layers count no more.
+//! When memory is short, everything in memory is *frozen*: written to a run, with an entry for each key. A key may
+//! then have writes in several layers (memory, and any number of runs). The writes in a newer layer are later than
+//! those in an older one. If a layer knows the contents before the transaction's writes ([`Base::Is`]), older layers
+//! do not count for the key.
 //!
-//! Runs are merged when [`FAN_IN`] of them have the same level, into one of the next level: so their number grows with the
-//! logarithm of what was written, and each write is written again once a level. What was rolled back is left out when a run is
-//! written, and runs of nothing else are removed at once.
+//! [`FAN_IN`] runs of the same level are merged into one of the next level. The number of runs therefore grows with
+//! the logarithm of the amount written, and each write is written once per level. Writes that were rolled back are
+//! left out when a run is written. A run in which all writes were rolled back is removed at once.
 
 use super::history::{Aborted, Base, Encoded, KeyWrites, combine};
 use super::key_map::{Iter, KeyMap};
@@ -19,15 +20,15 @@ use leafline_storage::{Env, StorageError};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Runs of one level that are merged into one; few in tests, which are to see merges.
+/// The number of runs of one level that are merged into one. It is small in tests, so that they have merges.
 const FAN_IN: usize = if cfg!(test) { 3 } else { 16 };
 
-/// Bytes a key costs in memory beyond itself, and a write beyond its payload: places in chunks, vectors, reference counts and what
-/// the allocator adds, roughly.
+/// The approximate memory of a key beyond itself, and of a write beyond its payload, in bytes: places in chunks,
+/// vectors, reference counts and the allocator's overhead.
 const KEY_OVERHEAD: u64 = 144;
 const WRITE_OVERHEAD: u64 = 48;
 
-/// A run, and what is known of it.
+/// A run, with its figures.
 #[derive(Debug)]
 pub(super) struct Frozen {
     pub(super) run: Arc<IndexedRun>,
@@ -36,13 +37,13 @@ pub(super) struct Frozen {
     first: u64,
 }
 
-/// How a run is to be written.
+/// The terms of writing a run.
 #[derive(Clone, Copy)]
 pub(super) struct Spill<'a> {
     pub(super) env: &'a Arc<dyn Env>,
     /// Whether there is memory for filters.
     pub(super) filtered: bool,
-    /// Most bytes that the writes to one key may take.
+    /// The maximum size of the writes to one key, in bytes.
     pub(super) max_history: u64,
 }
 
@@ -69,22 +70,22 @@ impl Spill<'_> {
     }
 }
 
-/// The unique parts of a key, if it has some: as which it is in the filters, so that one can look for them.
+/// The unique parts of a key, if it has any. Filters contain them, so that keys can be searched for by them.
 fn unique_parts<'a>(unique: Option<&IndexDef>, key: &'a [u8]) -> Result<Option<&'a [u8]>> {
     unique.map_or(Ok(None), |index| unique_prefix(index, key))
 }
 
-/// Writes to the keys of one index.
+/// The writes to the keys of one index.
 #[derive(Debug)]
 pub(super) struct Layers {
     pub(super) memory: KeyMap<KeyWrites>,
-    /// Bytes of them, roughly.
+    /// The approximate size of the writes in memory, in bytes.
     bytes: u64,
     /// The first sequence number in memory.
     first: u64,
-    /// The index, if it is a secondary one whose keys have unique parts.
+    /// The index, if it is a secondary index whose keys have unique parts.
     unique: Option<Arc<IndexDef>>,
-    /// Oldest first; levels do not ascend.
+    /// The runs, oldest first; their levels do not ascend.
     pub(super) runs: Vec<Frozen>,
 }
 
@@ -95,7 +96,7 @@ impl Default for Layers {
 }
 
 impl Layers {
-    /// No writes to the keys of a secondary index.
+    /// Makes empty layers for the keys of a secondary index.
     pub(super) fn of_index(index: &Arc<IndexDef>) -> Layers {
         Layers { unique: index.is_unique().then(|| index.clone()), ..Layers::default() }
     }
@@ -104,22 +105,22 @@ impl Layers {
         self.memory.is_empty() && self.runs.is_empty()
     }
 
-    /// Whether some of it is in runs.
+    /// Returns whether there are runs.
     pub(super) fn has_runs(&self) -> bool {
         !self.runs.is_empty()
     }
 
-    /// Bytes in memory that freezing gives back.
+    /// The bytes of memory that freezing returns.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes of memory that the runs take.
+    /// The memory of the runs in bytes.
     pub(super) fn run_bytes(&self) -> u64 {
         self.runs.iter().map(|frozen| frozen.run.memory_bytes()).sum()
     }
 
-    /// Most entries that freezing now writes to one run.
+    /// The maximum number of entries that freezing now writes to one run.
     pub(super) fn next_entries(&self) -> u64 {
         let merges = self.runs.iter().filter(|frozen| frozen.level == 0).count() + 1 >= FAN_IN;
         let merged = self.runs.iter().filter(|_| merges).map(|frozen| frozen.run.entries());
@@ -157,8 +158,8 @@ impl Layers {
         Ok(None)
     }
 
-    /// Adds a write. `base` is what is under the key if it was not written before, or all of that was rolled back (as the
-    /// transaction may see another row by now). Returns what was there before this write.
+    /// Adds a write, and returns the contents before it. `base` contains the contents under the key if it was not
+    /// written before, or if all writes were rolled back (the transaction may see a different row by now).
     pub(super) fn put(
         &mut self,
         key: &[u8],
@@ -191,7 +192,7 @@ impl Layers {
         Ok(earlier.flatten())
     }
 
-    /// Adds a write whatever was before it.
+    /// Adds a write, whatever was there before.
     pub(super) fn push(&mut self, key: &[u8], seq: u64, state: State) {
         self.first = self.first.min(seq);
         self.bytes += size_of_write(&state);
@@ -202,7 +203,7 @@ impl Layers {
         writes.push(seq, state);
     }
 
-    /// All writes from `seq` on were rolled back: forgets the layers that have no others.
+    /// Removes the layers in which all writes were rolled back, after all writes from `seq` on were.
     pub(super) fn forget_from(&mut self, seq: u64) {
         if self.first >= seq {
             self.clear_memory();
@@ -217,7 +218,7 @@ impl Layers {
         (self.bytes, self.first) = (0, NOW);
     }
 
-    /// Forgets what was rolled back and is in memory.
+    /// Removes writes in memory that were rolled back.
     pub(super) fn prune(&mut self, aborted: &Aborted) {
         self.memory.retain(|writes| writes.prune(aborted));
         self.bytes = self.memory.iter().map(|(key, writes)| size_of_key(key, writes)).sum();
@@ -225,7 +226,7 @@ impl Layers {
         self.first = seqs.min().unwrap_or(NOW);
     }
 
-    /// Moves what is in memory to a run. If that fails no write is lost.
+    /// Moves the writes in memory to a run. No write is lost if that fails.
     pub(super) fn freeze(&mut self, aborted: &Aborted, spill: Spill<'_>) -> Result<()> {
         if self.memory.is_empty() {
             return Ok(());
@@ -252,7 +253,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Merges runs where there are many. On a full disk it is done without, and tried again when there are as many more.
+    /// Merges runs if there are many. On a full disk it does nothing, and tries again when there are as many more.
     pub(super) fn merge_runs(&mut self, aborted: &Aborted, spill: Spill<'_>) -> Result<()> {
         while let Some(level) = self.runs.last().map(|frozen| frozen.level) {
             let from = self.runs.partition_point(|frozen| frozen.level > level);
@@ -273,19 +274,19 @@ impl Layers {
         Ok(())
     }
 
-    /// What is in memory, in key order.
+    /// The writes in memory, in key order.
     pub(super) fn memory(&self) -> Iter<'_, KeyWrites> {
         self.memory.iter()
     }
 
-    /// What is in runs, in key order; nothing may be in memory.
+    /// The writes in runs, in key order; memory must be empty.
     pub(super) fn groups(&self) -> Result<Groups> {
         debug_assert!(self.memory.is_empty());
         Groups::new(&self.runs)
     }
 
-    /// The layers of a secondary index: one run, which has the writes of `sorted`: an entry each, key and [`encode_write`](super::history::encode_write),
-    /// in key order. There are at most `entries` of them.
+    /// Makes the layers of a secondary index with one run, which contains the writes of `sorted`: an entry each, key
+    /// and [`encode_write`](super::history::encode_write), in key order. There are at most `entries` of them.
     pub(super) fn from_sorted(
         index: &Arc<IndexDef>,
         sorted: &mut dyn EntrySource,
@@ -305,7 +306,7 @@ impl Layers {
             };
             of_key.sort_by_key(|write| seq(write));
             first = first.min(of_key.first().map_or(NOW, |write| seq(write)));
-            // The base: older layers know.
+            // The flags: older layers know the base.
             let payload: Vec<u8> = [0].into_iter().chain(of_key.drain(..).flatten()).collect();
             spill.push(&mut writer, unique.as_deref(), key, &payload)
         };
@@ -322,7 +323,7 @@ impl Layers {
         if !of_key.is_empty() {
             write_key(&key, &mut of_key)?;
         }
-        // It counts as merged from all that there was.
+        // The run counts as merged from everything there was.
         layers.add_run(writer, u32::MAX, first)?;
         Ok(layers)
     }
@@ -355,7 +356,7 @@ fn size_of_key(key: &[u8], writes: &KeyWrites) -> u64 {
     KEY_OVERHEAD + key.len() as u64 + base + states
 }
 
-/// The keys of several runs in order, each with the writes that all of them have.
+/// The keys of several runs in order, each with the writes in all of them.
 pub(super) struct Groups {
     merge: Merge<'static>,
     /// The entry after the last one of the key.
@@ -369,14 +370,14 @@ pub(super) struct Groups {
 
 impl Groups {
     fn new(runs: &[Frozen]) -> Result<Groups> {
-        // Of equal keys, the merge has that of the first source first.
+        // The merge returns equal keys in the order of the sources.
         let sources = runs.iter().rev().map(|frozen| Box::new(frozen.run.reader()) as Box<dyn EntrySource>);
         let mut merge = Merge::new(sources.collect())?;
         let ahead = owned(merge.next()?);
         Ok(Groups { merge, ahead, parts: Vec::new(), key: Vec::new(), payload: Vec::new() })
     }
 
-    /// Goes on to the next key that has writes which were not rolled back. False at the end.
+    /// Moves to the next key with writes that were not rolled back. Returns false at the end.
     pub(super) fn next(&mut self, aborted: &Aborted) -> Result<bool> {
         while let Some((key, payload)) = self.ahead.take() {
             self.parts.clear();

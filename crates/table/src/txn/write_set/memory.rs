@@ -1,9 +1,10 @@
-//! The memory of a write set: where it comes from, and what happens when there is no more.
+//! The memory of a write set, and what happens when it is short.
 //!
-//! The first 64 KiB are free, so that small transactions pay nothing; what is more is borrowed from the buffer
-//! pool, in steps. When the pool lends no more, or the transaction has what one may have (`transaction_memory_bytes`), the largest
-//! layers are written to runs. Runs keep their index and filters in memory, which is borrowed too. Filters are done without
-//! when nothing is lent for them; an index (about 1/300 of the run) and two blocks for each run are taken in any case.
+//! The first 64 KiB are free, so that small transactions pay nothing. The rest is borrowed from the buffer pool, in
+//! steps. When the pool lends no more, or the transaction has reached its maximum (`transaction_memory_bytes`), the
+//! largest layers are written to runs. Runs keep their index and filters in memory, which is borrowed too. If nothing
+//! is lent for filters, runs have none. The memory for an index (about 1/300 of the run) and two blocks for each run
+//! is used in any case.
 
 use super::layers::{Layers, Spill};
 use super::{TableWrites, WriteSet};
@@ -13,12 +14,12 @@ use crate::error::Result;
 use crate::memory::Terms;
 use crate::run::filter_bytes;
 
-/// Of the account of a write set.
+/// The terms of a write set's account.
 pub(super) static TERMS: Terms = Terms { allowance: 64 << 10, step: (64 << 10, 1 << 20), yields: true };
 
 impl WriteSet {
-    /// Makes room for the next write: borrows memory, or moves writes to runs. Fails if neither is possible; nothing is lost
-    /// then. The caller holds no latch.
+    /// Makes room for the next write: borrows memory, or moves writes to runs. If neither is possible it fails, and
+    /// nothing is lost. The caller holds no latch.
     #[inline]
     pub(crate) fn make_room(&mut self, core: &Core) -> Result<()> {
         if self.bytes < self.room { Ok(()) } else { self.find_room(core) }
@@ -40,27 +41,29 @@ impl WriteSet {
         self.freeze(core)
     }
 
-    /// Computes how much there may be in memory.
+    /// Computes how much memory the write set may use.
     fn set_room(&mut self, core: &Core) {
         let limit = core.limits.write_set_memory;
         let room = self.memory.granted().saturating_sub(self.run_bytes());
         self.room = room.max(TERMS.allowance).min(limit);
     }
 
-    /// Borrows `bytes` more, and some that will be needed next, up to `most` in all. False if the pool does not lend them.
+    /// Borrows `bytes` more, and some that will be needed next, up to `most` in all. Returns false if the pool does
+    /// not lend them.
     pub(super) fn borrow(&mut self, core: &Core, bytes: u64, most: u64) -> Result<bool> {
         let lent = self.memory.reach(&core.store, self.memory.granted() + bytes, most)?;
         self.set_room(core);
         Ok(lent)
     }
 
-    /// Whether a filter for as many keys may be kept in memory: filters alone take half of what is granted at most.
+    /// Returns whether a filter for this many keys may be kept in memory. Filters may take at most half of the
+    /// granted memory.
     pub(super) fn has_room_for_filter(&mut self, core: &Core, keys: u64) -> Result<bool> {
         let bytes = filter_bytes(keys);
         Ok(self.run_bytes() + bytes <= self.memory.granted() / 2 || self.borrow(core, bytes, 0)?)
     }
 
-    /// Bytes of memory that the runs take.
+    /// The memory of the runs in bytes.
     fn run_bytes(&self) -> u64 {
         self.tables.values().flat_map(TableWrites::layers).map(|(_, layers)| layers.run_bytes()).sum()
     }
@@ -86,7 +89,7 @@ impl WriteSet {
         Ok(())
     }
 
-    /// Freezes what was written to a table, or its view of an index; and merges runs, if there are many.
+    /// Freezes the writes to a table, or its view of an index, and merges runs if there are many.
     pub(super) fn freeze_at(
         &mut self,
         core: &Core,

@@ -1,17 +1,17 @@
-//! The write set: what a transaction has changed and nobody else can see yet.
+//! The write set: the changes of a transaction that nobody else can see yet.
 //!
-//! Nothing uncommitted is on any page, so this is all there is of an uncommitted write. Per table it keeps the
-//! rows written, ordered by clustered key, each with its whole history in this transaction. Every write has a
-//! sequence number; a statement reads the writes before its start (`as_of`), so it never meets its own output
-//! (the Halloween problem), while unique checks read all of them (`as_of` = [`NOW`]). Rolling back to a mark
+//! Pages never contain uncommitted changes, so that an uncommitted write exists only here. For each table the write
+//! set contains the written rows, ordered by clustered key, each with its whole history in this transaction. Every
+//! write has a sequence number. A statement reads the writes before its start (`as_of`), so that it never meets its
+//! own output (the Halloween problem). Unique checks read all writes (`as_of` = [`NOW`]). A rollback to a mark
 //! declares an interval of sequence numbers aborted.
 //!
-//! A reader of a secondary index needs the writes in that index's order. Such a view is built when it is first
-//! asked for and kept up to date from then on: it maps entry keys to what the transaction made of them, live
-//! with a payload or gone.
+//! A reader of a secondary index needs the writes in the order of that index. Such a view is built when it is first
+//! requested, and maintained from then on. It maps entry keys to their states in the transaction: live with a
+//! payload, or deleted.
 //!
-//! A write set may be larger than memory: rows and views are [`Layers`], of which only the newest is in memory. See
-//! [`memory`] for how much that is.
+//! A write set may be larger than memory: rows and views are [`Layers`], of which only the newest is in memory.
+//! [`memory`] decides how much that is.
 
 mod history;
 mod key_map;
@@ -43,30 +43,30 @@ pub(crate) const NOW: u64 = u64::MAX;
 /// The first sequence number.
 const FIRST: u64 = 1;
 
-/// Memory in which the writes of a view are sorted, at least.
+/// The minimum memory for sorting the writes of a view, in bytes.
 const LEAST_SORT: u64 = 64 << 10;
 
-/// Payload of a live row or entry; `None` where it is gone.
+/// The payload of a live row or entry; `None` if it was deleted.
 pub(crate) type State = Option<Arc<[u8]>>;
 
 /// A position in the history of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mark(pub(crate) u64);
 
-/// What one transaction wrote to one table.
+/// The writes of one transaction to one table.
 #[derive(Debug)]
 struct TableWrites {
     table: Arc<TableDef>,
     rows: Layers,
-    /// Per secondary index.
+    /// The view of each secondary index.
     views: HashMap<u64, Layers>,
     /// One more than the largest AUTO_INCREMENT value used.
     next_auto_increment: u64,
-    /// Rows may have been written whose base the snapshot does not see.
+    /// Whether rows may have been written whose base the snapshot does not see.
     unseen: bool,
 }
 
-/// What a transaction made of one key of an index.
+/// The state of one key of an index in a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OverlayEntry {
     pub(crate) key: Vec<u8>,
@@ -79,12 +79,12 @@ pub(crate) struct WriteSet {
     next_seq: u64,
     aborted: Aborted,
     tables: BTreeMap<TableId, TableWrites>,
-    /// Bytes of the layers in memory.
+    /// The bytes of the layers in memory.
     bytes: u64,
-    /// What they may come to before something has to be done.
+    /// The maximum of these bytes before memory must be borrowed or freed.
     room: u64,
     memory: MemoryAccount,
-    /// The log's end when the transaction last met a commit that may not be durable.
+    /// The log's end when the transaction last read a commit that may not be durable.
     seen: Option<Lsn>,
 }
 
@@ -103,12 +103,12 @@ impl Default for WriteSet {
 }
 
 impl WriteSet {
-    /// The present position.
+    /// The current position.
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.next_seq)
     }
 
-    /// How many writes there were, with those that were undone.
+    /// The number of writes, including undone ones.
     pub(crate) fn written(&self) -> u64 {
         self.next_seq - FIRST
     }
@@ -124,47 +124,47 @@ impl WriteSet {
         }
     }
 
-    /// Whether there is no write, or all of them were rolled back.
+    /// Returns whether there is no write, or all of them were rolled back.
     pub(crate) fn is_empty(&self) -> bool {
         self.next_seq == FIRST || self.aborted.is_all(FIRST, self.next_seq)
     }
 
-    /// Whether `table` was written and not all of that forgotten after it was rolled back.
+    /// Returns whether `table` was written, and not all of its writes were removed after a rollback.
     pub(crate) fn has_table(&self, table: TableId) -> bool {
         self.tables.get(&table).is_some_and(|writes| !writes.rows.is_empty())
     }
 
-    /// Whether rows of `table` may have been written over versions that the snapshot does not see: then what it sees of
-    /// them is not what the write replaced.
+    /// Returns whether rows of `table` may have been written over versions that the snapshot does not see. The
+    /// versions that the snapshot sees are then not the ones that were replaced.
     pub(crate) fn has_unseen_bases(&self, table: TableId) -> bool {
         self.tables.get(&table).is_some_and(|writes| writes.unseen)
     }
 
-    /// The statement goes on with versions of rows of `table` that its snapshot does not see, and that are in the log
-    /// before `end`.
+    /// Notes that the statement continues with versions of rows of `table` that its snapshot does not see, and that
+    /// are in the log before `end`.
     pub(crate) fn note_unseen(&mut self, table: &Arc<TableDef>, end: Lsn) {
         self.tables.entry(table.id).or_insert_with(|| TableWrites::new(table)).unseen = true;
         self.note_seen(end);
     }
 
-    /// The transaction has met commits that are in the log before `end` and may not be durable.
+    /// Notes that the transaction has read commits that are in the log before `end` and may not be durable.
     pub(crate) fn note_seen(&mut self, end: Lsn) {
         self.seen = self.seen.max(Some(end));
     }
 
-    /// Up to where the log has to be durable before the client hears more of this transaction.
+    /// Takes the LSN up to which the log must be durable before the client gets another answer of this transaction.
     pub(crate) fn take_seen(&mut self) -> Option<Lsn> {
         self.seen.take()
     }
 
-    /// The newest write to the row before `as_of`: `None` if there is none, else its state.
+    /// The state of the row after the newest write before `as_of`; `None` if there is no such write.
     pub(crate) fn row(&self, table: TableId, key: &[u8], as_of: u64) -> Result<Option<State>> {
         let Some(writes) = self.tables.get(&table) else { return Ok(None) };
         writes.rows.newest(key, as_of, &self.aborted)
     }
 
-    /// Records that the row is `after` from now on. `base` is the row as it is committed; it is used only if the row was
-    /// not written before.
+    /// Records that the row is `after` from now on. `base` is the committed row; it is used only if the row was not
+    /// written before.
     pub(crate) fn put_row(
         &mut self,
         table: &Arc<TableDef>,
@@ -189,7 +189,7 @@ impl WriteSet {
         Ok(())
     }
 
-    /// Makes sure the view of a secondary index is there. A table not written has none and needs none.
+    /// Builds the view of a secondary index if it does not exist. A table without writes needs none.
     pub(crate) fn build_view(&mut self, core: &Core, table: TableId, index: &IndexDef) -> Result<()> {
         let Some(writes) = self.tables.get(&table) else { return Ok(()) };
         if index.is_clustered() || writes.views.contains_key(&index.id) {
@@ -199,7 +199,7 @@ impl WriteSet {
         let Some(index) = writes.table.index_by_id(index.id).cloned() else {
             return Err(TableError::DefinitionChanged);
         };
-        // It takes about what the rows take.
+        // The view takes about as much memory as the rows.
         let needed = self.bytes + writes.rows.bytes();
         let small = !writes.rows.has_runs() && needed <= core.limits.write_set_memory;
         let view = if small && (needed <= self.room || self.borrow(core, needed - self.room, 0)?) {
@@ -261,13 +261,13 @@ impl WriteSet {
         Layers::from_sorted(index, &mut sorter.finish()?, entries, spill(core, filtered))
     }
 
-    /// Whether the view is there, or not needed.
+    /// Returns whether the view exists or is not needed.
     pub(crate) fn has_view(&self, table: TableId, index: &IndexDef) -> bool {
         index.is_clustered()
             || self.tables.get(&table).is_none_or(|writes| writes.views.contains_key(&index.id))
     }
 
-    /// What the transaction made of one key of a secondary index (whose view was built).
+    /// The state of one key of a secondary index, whose view must exist.
     pub(crate) fn entry(&self, table: TableId, index: u64, key: &[u8], as_of: u64) -> Result<Option<State>> {
         match self.tables.get(&table).and_then(|writes| writes.views.get(&index)) {
             Some(view) => view.newest(key, as_of, &self.aborted),
@@ -275,8 +275,8 @@ impl WriteSet {
         }
     }
 
-    /// Up to `max` keys of an index that the transaction wrote before `as_of`, from `range.0` to before `range.1`; in
-    /// descending order if `reverse`. A view that was asked for must have been built.
+    /// Up to `max` keys of an index that the transaction wrote before `as_of`, from `range.0` to before `range.1`, in
+    /// descending order if `reverse`. The view of the index must exist.
     pub(crate) fn overlay(
         &self,
         table: TableId,
@@ -292,7 +292,7 @@ impl WriteSet {
         layers.map_or(Ok(Vec::new()), |layers| layers.overlay(&part, as_of, &self.aborted))
     }
 
-    /// What the transaction made of the keys of a secondary index (whose view was built) that have these unique parts.
+    /// The states of the keys of a secondary index with these unique parts; the view must exist.
     pub(crate) fn with_unique_parts(
         &self,
         table: TableId,
@@ -308,7 +308,8 @@ impl WriteSet {
         }
     }
 
-    /// Whether a table was written that is not the session's own, and not all of that forgotten after it was rolled back.
+    /// Returns whether a table that is not private was written, and not all of its writes were removed after a
+    /// rollback.
     pub(crate) fn has_shared_tables(&self) -> bool {
         self.tables.values().any(|writes| !writes.table.is_private && !writes.rows.is_empty())
     }
@@ -319,32 +320,32 @@ impl WriteSet {
         writes.next_auto_increment = writes.next_auto_increment.max(value.saturating_add(1));
     }
 
-    /// No value from `next` on was used.
+    /// Notes that no value from `next` on was used.
     pub(crate) fn take_back_auto_increment(&mut self, table: TableId, next: u64) {
         if let Some(writes) = self.tables.get_mut(&table) {
             writes.next_auto_increment = writes.next_auto_increment.min(next);
         }
     }
 
-    /// The tables written, as they were defined at the first write.
+    /// The written tables, as they were defined at the first write.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.tables.values().map(|writes| &writes.table)
     }
 
-    /// One more than the largest AUTO_INCREMENT value used in `table`, 0 if none was.
+    /// One more than the largest AUTO_INCREMENT value used in `table`; 0 if none was used.
     pub(crate) fn next_auto_increment(&self, table: TableId) -> u64 {
         self.tables.get(&table).map_or(0, |writes| writes.next_auto_increment)
     }
 
-    /// Freezes what is in memory of tables that are partly in runs, so that [`net_changes`](Self::net_changes) has the rows
-    /// in one place.
+    /// Freezes the writes in memory of tables that also have runs, so that [`net_changes`](Self::net_changes) finds
+    /// the rows in one place.
     pub(crate) fn finish(&mut self, core: &Core) -> Result<()> {
         let frozen = self.tables.iter().filter(|(_, writes)| writes.rows.has_runs());
         let frozen: Vec<TableId> = frozen.map(|(id, _)| *id).collect();
         frozen.into_iter().try_for_each(|table| self.freeze_at(core, (table, None), false))
     }
 
-    /// What is left to be changed in `table`, in key order, once [`finish`](Self::finish) was called.
+    /// The changes to `table` to be committed, in key order, after [`finish`](Self::finish) was called.
     pub(crate) fn net_changes(&self, table: TableId) -> Result<NetChanges<'_>> {
         let aborted = &self.aborted;
         let rows = match self.tables.get(&table) {
@@ -371,7 +372,7 @@ impl TableWrites {
         }
     }
 
-    /// Bytes in memory.
+    /// The bytes in memory.
     fn bytes(&self) -> u64 {
         self.rows.bytes() + self.views.values().map(Layers::bytes).sum::<u64>()
     }
@@ -393,7 +394,7 @@ impl TableWrites {
     }
 }
 
-/// What one write of a row, from the first state to the second, makes of the keys of an index.
+/// The changes of an index's keys that follow from one write of a row, from the first state to the second.
 fn view_writes(
     table: &TableDef,
     index: &IndexDef,
@@ -404,8 +405,8 @@ fn view_writes(
     let derive = |state: Option<&[u8]>| -> Result<Option<Entry>> {
         state.map(|payload| entry_of_row(table, index, key, payload)).transpose()
     };
-    // An entry that stays the same is added too: if the snapshot gets newer than the write, readers hide what
-    // others made of the row and must find here what it is to this transaction.
+    // An unchanged entry is added too: if the snapshot becomes newer than the write, readers hide what others made of
+    // the row, and must find here what the entry is to this transaction.
     let (old, new) = (derive(before)?, derive(after)?);
     if let Some(old) = old
         && new.as_ref().is_none_or(|new| new.key != old.key)

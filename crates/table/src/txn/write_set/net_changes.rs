@@ -1,4 +1,4 @@
-//! What a commit has to change: the rows that are not as they were, one after the other.
+//! The net changes of a transaction: the rows that a commit must change, one after another.
 
 use super::history::{Aborted, Base, Encoded, KeyWrites};
 use super::key_map::Iter;
@@ -6,7 +6,7 @@ use super::layers::Groups;
 use super::{NOW, no_base};
 use crate::error::Result;
 
-/// A row change that commit has to make.
+/// A row change that a commit must make.
 #[derive(Debug)]
 pub(crate) struct NetChange<'a> {
     pub(crate) key: &'a [u8],
@@ -14,21 +14,21 @@ pub(crate) struct NetChange<'a> {
     pub(crate) after: Option<&'a [u8]>,
 }
 
-/// The rows of a table that were written, in key order.
+/// The written rows of a table, in key order.
 pub(super) enum Rows<'a> {
     None,
     Memory(Iter<'a, KeyWrites>),
     Frozen(Groups),
 }
 
-/// What is left to be changed in a table, in key order.
+/// The changes to a table to be committed, in key order.
 pub(crate) struct NetChanges<'a> {
     pub(super) rows: Rows<'a>,
     pub(super) aborted: &'a Aborted,
 }
 
 impl NetChanges<'_> {
-    /// The next row that is not as it was.
+    /// The next row that differs from its base.
     pub(crate) fn next(&mut self) -> Result<Option<NetChange<'_>>> {
         match &mut self.rows {
             Rows::None => Ok(None),

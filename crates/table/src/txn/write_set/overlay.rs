@@ -1,5 +1,5 @@
-//! Reading a part of an index as the transaction has written it, in the order of its keys, either way: what is in memory
-//! and in runs, merged.
+//! Reads a range of an index as the transaction has written it, in key order, in both directions. Merges memory and
+//! runs.
 
 use super::OverlayEntry;
 use super::history::{Aborted, Base, Encoded, KeyWrites};
@@ -8,21 +8,21 @@ use crate::error::Result;
 use crate::run::{IndexedRun, RunCursor};
 use std::sync::Arc;
 
-/// A part of an index.
+/// A range of an index.
 pub(super) struct Part<'a> {
     pub(super) lower: &'a [u8],
-    /// Keys from here on do not belong to it.
+    /// The end of the range; the key itself does not belong to it.
     pub(super) upper: Option<&'a [u8]>,
-    /// All its keys have these unique parts. Runs that have none of them need not be read.
+    /// The unique parts that all keys of the range share. Runs without them need not be read.
     pub(super) unique: Option<&'a [u8]>,
-    /// In descending order.
+    /// Whether the order is descending.
     pub(super) reverse: bool,
-    /// As many keys at most.
+    /// The maximum number of keys.
     pub(super) max: usize,
 }
 
 impl Layers {
-    /// What was made of the keys in a part before `as_of`.
+    /// The states of the keys in a range before `as_of`.
     pub(super) fn overlay(
         &self,
         part: &Part<'_>,
@@ -61,7 +61,7 @@ impl Layers {
         while found.len() < max {
             let Some(key) = nearest(next.map(|(key, _)| key), &runs, reverse) else { break };
             let key = key.to_vec();
-            // The first layer that has an answer; what is below it does not count.
+            // The first layer with an answer decides; layers below it do not count.
             let (mut state, mut decided) = (None, false);
             if let Some((_, writes)) = next.filter(|(next, _)| **next == *key) {
                 state = writes.newest(as_of, aborted).cloned();
@@ -83,13 +83,13 @@ impl Layers {
     }
 }
 
-/// The key that comes first, of those in memory and in runs.
+/// The key that comes first, among those in memory and in runs.
 fn nearest<'a>(memory: Option<&'a [u8]>, runs: &'a [RunHead<'_>], reverse: bool) -> Option<&'a [u8]> {
     let keys = memory.into_iter().chain(runs.iter().map(|head| head.key.as_slice()));
     if reverse { keys.max() } else { keys.min() }
 }
 
-/// An entry of a run, on the way through a range.
+/// The current entry of a run in a scan of a range.
 struct RunHead<'a> {
     cursor: RunCursor,
     part: &'a Part<'a>,
@@ -109,7 +109,7 @@ impl<'a> RunHead<'a> {
         Ok(RunHead { cursor, part, key: Vec::new(), payload: Vec::new(), more: true })
     }
 
-    /// Goes on to the next entry. False if there is none in the range.
+    /// Moves to the next entry. Returns false if there is none in the range.
     fn advance(&mut self) -> Result<bool> {
         let entry = if self.part.reverse { self.cursor.previous()? } else { self.cursor.next()? };
         let Part { lower, upper, .. } = *self.part;

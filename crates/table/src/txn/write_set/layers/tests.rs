@@ -1,4 +1,4 @@
-//! Layers by themselves.
+//! Tests of layers alone.
 
 use super::super::overlay::Part;
 use super::*;
@@ -73,7 +73,7 @@ fn what_is_rolled_back_is_forgotten_with_its_files() {
     layers.forget_from(7);
     assert_eq!((layers.runs.len(), layers.memory.len(), layers.bytes()), (1, 0, 0));
     assert_eq!(env.list("temp").unwrap().len(), 1);
-    // Part of a layer: gone at the next merge.
+    // A part of a layer: it disappears at the next merge.
     aborted.add(3, 9);
     layers.forget_from(3);
     for seq in [20, 22] {
