@@ -39,7 +39,7 @@ impl CurrentRows<'_> {
     /// The values of a locked row.
     pub(super) fn values(&self, table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
         values_of_row(table, (key, payload), |reference| {
-            let overflow = overflow::overflow_table(&self.core, table)?;
+            let overflow = overflow::overflow_table(self.core, table)?;
             joined(&overflow, &self.core.limits, reference, |key, value| {
                 if let Some(payload) = self.payload(&overflow, key)? {
                     value.extend_from_slice(part_of_payload(&overflow, &payload)?);
