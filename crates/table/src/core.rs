@@ -1,12 +1,5 @@
-//! The state of an open database that transactions, DDL and maintenance share, and what can be asked of it: definitions, trees,
-//! counters, snapshots.
-//!
-//! # Locks, in the order in which they may be taken
-//! row and table locks | write sets (each its transaction's and its cursors' own; pages and files are waited for while one is
-//! held) | `ddl` (one DDL statement at a time) | gates (commits against DDL) | room for commits | making room for old versions and moving them
-//! (files are read and written) | accounts of memory (pages are written to borrow more) | counters (also the append of a commit's
-//! record) | page latches | version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group
-//! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
+//! The state of an open database that transactions, DDL and maintenance share: definitions, trees, counters,
+//! snapshots. The head of the crate lists the order of its locks.
 
 use crate::build::ChangeLogs;
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
@@ -43,17 +36,17 @@ pub struct Core {
     pub(crate) limits: Limits,
     pub(crate) catalog_tree: Tree,
     catalog: RwLock<Arc<Catalog>>,
-    /// Version of `catalog`, read without its lock.
+    /// The version of `catalog`, read without its lock.
     catalog_version: AtomicU64,
     pub(crate) trees: Trees,
-    /// Trees that cannot be used before they are repaired. Its files are written and removed while it is held, with nothing
-    /// else held.
+    /// Trees that cannot be used before they are repaired. Their files are written and removed while this is held,
+    /// and nothing else is.
     pub(crate) quarantine: Mutex<Quarantine>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) gates: Gates,
-    /// Held for reading by who changes trees and has ample room for it, or needs none; for writing by a commit that has room for exactly
-    /// what it takes.
+    /// Held for reading by a thread that changes trees and has ample room for that, or needs none; held for writing
+    /// by a commit that has reserved exactly what it needs.
     pub(crate) room: RwLock<()>,
     pub(crate) changes: ChangeLogs,
     pub(crate) locks: Arc<LockTable>,
@@ -62,14 +55,14 @@ pub struct Core {
     pub(crate) versions: VersionStore,
     pub(crate) ghosts: GhostQueue,
     pub(crate) change_buffer: Arc<ChangeBuffer>,
-    /// Held by who makes room for old versions; usage below which it is of no use to try again.
+    /// Held by a thread that makes room for old versions; the use below which it is useless to try again.
     pub(crate) relief: Mutex<u64>,
     pub(crate) counts: EngineCounts,
-    /// The writes of those who only read.
+    /// The empty write set of readers outside transactions.
     pub(crate) no_writes: Arc<RwLock<WriteSet>>,
-    /// Held for reading by who removes the run of a commit that is durable.
+    /// Held for reading by a thread that removes the run of a durable commit.
     pub(crate) op_runs: RwLock<()>,
-    /// Number of the last run of operations.
+    /// The number of the last run of operations.
     pub(crate) last_op_run: AtomicU64,
     /// Called between the steps of a commit's application.
     #[cfg(test)]
@@ -77,7 +70,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// The state as recovery has left it.
+    /// Makes the state that recovery has left.
     pub(crate) fn new(
         (env, store, options, limits): (Arc<dyn Env>, Store, EngineOptions, Limits),
         (counters, clock): (Arc<Counters>, Arc<Clock>),
@@ -120,20 +113,20 @@ impl Core {
         core
     }
 
-    /// A file for entries that only this process reads, and that is gone with it.
+    /// Creates a file for entries that only this process reads, which disappears with it.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// Errors of creating the file.
     pub fn temporary_run(&self) -> Result<RunWriter> {
         RunWriter::create(&self.env)
     }
 
-    /// A set of keys in temporary files.
+    /// Makes a set of keys in temporary files.
     pub fn key_set(&self) -> KeySet {
         KeySet::new(&self.env)
     }
 
-    /// A sort that takes up to `memory` bytes before it goes to files.
+    /// Makes a sorter that uses up to `memory` bytes before it writes files.
     pub fn sorter(&self, memory: u64) -> Sorter {
         Sorter::new(&self.env, memory)
     }
@@ -155,10 +148,10 @@ impl Core {
         *current = Arc::new(catalog);
     }
 
-    /// The definition in force of a table.
+    /// The definition of a table in force.
     ///
     /// # Errors
-    /// 1049 if there is no such database, 1146 if there is no such table.
+    /// 1049 if the database does not exist, 1146 if the table does not exist.
     pub fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>> {
         let catalog = self.catalog.read();
         if catalog.database(database).is_none() {
@@ -168,29 +161,30 @@ impl Core {
         table.ok_or_else(|| leafline_types::MysqlError::no_such_table(database, name).into())
     }
 
-    /// The tree of an index: for dives and statistics.
+    /// The tree of an index, for dives and statistics.
     ///
     /// # Errors
-    /// `DefinitionChanged` if the index is not there any more; `IndexQuarantined` (1712), `TableQuarantined` (1877).
+    /// `DefinitionChanged` if the index does not exist any more; `IndexQuarantined` (1712), `TableQuarantined`
+    /// (1877).
     pub fn tree(&self, index: &IndexDef) -> Result<Tree> {
         Ok(self.trees.latest(index.tree)?.tree.clone())
     }
 
-    /// Whether an index cannot be read, because it is quarantined or its table's rows are.
+    /// Returns whether an index cannot be read, because it or its table's rows are quarantined.
     pub fn is_quarantined(&self, index: &IndexDef) -> bool {
         self.trees.is_refused(index.tree)
     }
 
-    /// Committed rows of a table.
+    /// The number of committed rows of a table.
     pub fn row_count(&self, table: TableId) -> u64 {
         match self.counters.rows(table) {
-            // It may have partitions, which are counted.
+            // The rows of a partitioned table are counted in its partitions.
             0 => self.catalog().table_by_id(table).map_or(0, |table| self.rows_of(table)),
             rows => rows,
         }
     }
 
-    /// Committed rows of a table, or of those partitions of it that its definition has.
+    /// The number of committed rows of a table, or of the partitions that its definition contains.
     pub fn rows_of(&self, table: &TableDef) -> u64 {
         match &table.partitioning {
             Some(partitioning) => {
@@ -200,22 +194,23 @@ impl Core {
         }
     }
 
-    /// Rows that commits have inserted, changed or deleted in a table since the engine was opened: how old statistics are.
+    /// The number of rows that commits have inserted, changed or deleted in a table since the engine was opened,
+    /// which tells the age of statistics.
     pub fn rows_written(&self, table: TableId) -> u64 {
         self.counters.rows_written(table)
     }
 
-    /// The next AUTO_INCREMENT value of a table, as `SHOW TABLE STATUS` has it.
+    /// The next AUTO_INCREMENT value of a table, as `SHOW TABLE STATUS` shows it.
     pub fn next_auto_increment(&self, table: TableId) -> u64 {
         self.counters.next_auto_increment(table)
     }
 
-    /// The store: for its counters, checkpoints and page residency.
+    /// The store, for its counters, checkpoints and page residency.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Limits of keys, rows and transactions.
+    /// The limits of keys, rows and transactions.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -248,18 +243,18 @@ impl Core {
         }
     }
 
-    /// Registers a snapshot of what is committed now.
+    /// Registers a snapshot of everything committed now.
     pub(crate) fn snapshot(&self) -> RegisteredSnapshot {
         self.clock.snapshot(self.shown_lsn())
     }
 
-    /// Registers a snapshot of what is applied now, durable or not: for whoever waits, before anybody hears of what it
-    /// found, until it is durable (the log's end after this call will do).
+    /// Registers a snapshot of everything applied now, durable or not. Its user must wait until what it read is
+    /// durable before anybody learns of it; the log's end after this call suffices.
     pub(crate) fn applied_snapshot(&self) -> RegisteredSnapshot {
         self.clock.applied_snapshot(self.shown_lsn())
     }
 
-    /// Commits whose record ends here or before are shown to readers: what is durable, or all of it where commits
+    /// Commits whose record ends at or before this are shown to readers: the durable ones, or all of them if commits
     /// do not wait for the disk.
     pub(crate) fn shown_lsn(&self) -> Lsn {
         match self.options.store.flush_log_at_commit {
@@ -268,7 +263,7 @@ impl Core {
         }
     }
 
-    /// Whether there are threads that do in the background what can wait.
+    /// Returns whether background threads exist for work that can wait.
     pub(crate) fn has_background_threads(&self) -> bool {
         self.options.store.background
     }
@@ -278,7 +273,7 @@ impl Core {
         self.clock.bound(self.shown_lsn())
     }
 
-    /// A number for a run of operations: never used before, as the log does not get shorter.
+    /// Returns a number for a run of operations that was never used before, because the log does not get shorter.
     pub(crate) fn new_op_run(&self) -> u64 {
         let end = self.store.log_end().0;
         let next = |last: u64| Some((last + 1).max(end));
@@ -298,8 +293,8 @@ impl Core {
         error
     }
 
-    /// Waits until nobody else changes trees, and keeps them from it. One thread of a test commits in the midst of another commit of its own: that
-    /// is not waited for longer than threads take.
+    /// Waits until nobody else changes trees, and excludes them. In tests a thread may commit in the midst of another
+    /// commit of its own. The wait then ends after the time that threads normally need.
     pub(crate) fn keep_others_out(&self) -> Option<RwLockWriteGuard<'_, ()>> {
         if cfg!(test) { self.room.try_write_for(Duration::from_secs(1)) } else { Some(self.room.write()) }
     }
@@ -307,7 +302,7 @@ impl Core {
     #[cfg(test)]
     pub(crate) fn observe(&self) {
         let observer = self.observer.lock().clone();
-        // While a commit keeps others out, what an observer commits would wait for it.
+        // While a commit excludes others, an observer's commit would wait for it.
         if let Some(observer) = observer.filter(|_| !self.room.is_locked_exclusive()) {
             observer();
         }

@@ -2,8 +2,8 @@
 //!
 //! A statement makes the trees it needs (state `Building`, then `Live`), commits the change of the catalog's rows
 //! like any transaction, and publishes the new definitions in the same step. A crash before the commit leaves
-//! segments that the catalog does not name, which the next open frees; so does a failure, at once. Trees that a
-//! statement takes out of the catalog are retired and freed when nobody reads them any more.
+//! segments that the catalog does not name, which the next open frees; a failure frees them at once. Trees that a
+//! statement removes from the catalog are retired, and freed when nobody reads them any more.
 
 use crate::catalog::{
     Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, Packing, Side, TableDef, TableDraft, TableId,
@@ -24,7 +24,7 @@ use leafline_types::{Collation, MysqlError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Trees made by a statement; freed unless the statement commits.
+/// The trees made by a statement; freed unless the statement commits.
 pub(crate) struct NewTrees {
     store: Store,
     segments: Vec<SegmentId>,
@@ -35,12 +35,12 @@ impl NewTrees {
         NewTrees { store: core.store.clone(), segments: Vec::new() }
     }
 
-    /// Notes a segment that is being built.
+    /// Adds a segment that is being built.
     pub(crate) fn note(&mut self, segment: SegmentId) {
         self.segments.push(segment);
     }
 
-    /// The catalog names them now.
+    /// Keeps the trees, because the catalog names them now.
     pub(crate) fn keep(&mut self) {
         self.segments.clear();
     }
@@ -49,7 +49,7 @@ impl NewTrees {
 impl Drop for NewTrees {
     fn drop(&mut self) {
         for &segment in &self.segments {
-            // If this fails the store has stopped, and the next open frees the segment.
+            // If this fails, the store has stopped, and the next open frees the segment.
             let _ = self.store.drop_segment(segment);
         }
     }
@@ -60,7 +60,7 @@ impl Drop for NewTrees {
 pub(crate) struct CatalogChange {
     pub(crate) put_databases: Vec<Arc<DatabaseDef>>,
     pub(crate) remove_databases: Vec<Arc<DatabaseDef>>,
-    /// Tables as they are to be, with `valid_from` of new trees still open.
+    /// The new definitions of tables; `valid_from` of new trees is not set yet.
     pub(crate) put_tables: Vec<TableDef>,
     pub(crate) remove_tables: Vec<Arc<TableDef>>,
     pub(crate) put_views: Vec<Arc<ViewDef>>,
@@ -69,7 +69,7 @@ pub(crate) struct CatalogChange {
 }
 
 impl CatalogChange {
-    /// Whether it concerns private tables alone. It is not written down then.
+    /// Returns whether it concerns only private tables, so that it is not written to the catalog.
     fn is_private(&self) -> bool {
         self.put_databases.is_empty()
             && self.remove_databases.is_empty()
@@ -80,7 +80,7 @@ impl CatalogChange {
     }
 }
 
-/// Error 3730 if a foreign key of a table that is not among `dropped` refers to one of them.
+/// Error 3730 if a foreign key of a table that is not in `dropped` refers to a table in it.
 fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result<()> {
     for table in dropped {
         let mut keys = catalog.references(&table.database, &table.name);
@@ -93,8 +93,8 @@ fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result
     Ok(())
 }
 
-/// The part of an engine that changes definitions: databases and tables here; altering is in `alter`, views in `views`, tables of one
-/// session in `private`, partitions in `partition`, histograms in `histograms`, loading in bulk in `build`.
+/// Changes definitions: databases and tables in this file, alterations in `alter`, views in `views`, private tables
+/// in `private`, partitions in `partition`, histograms in `histograms`, bulk loads in `build`.
 #[derive(Clone)]
 pub struct Ddl {
     pub(crate) core: Arc<Core>,
@@ -105,10 +105,11 @@ impl Ddl {
         Ddl { core: core.clone() }
     }
 
-    /// Creates a database, of which tables have that collation by default. False if it is there already and `if_not_exists`.
+    /// Creates a database with a default collation for its tables. Returns false if it exists already and
+    /// `if_not_exists`.
     ///
     /// # Errors
-    /// 1007 if it is there, 1102 for a name that cannot be, what the store returns.
+    /// 1007 if it exists, 1102 for an invalid name, errors of the store.
     pub fn create_database(&self, name: &str, collation: Collation, if_not_exists: bool) -> Result<bool> {
         let _ddl = self.core.ddl.lock();
         check_name(name, |name| MysqlError::wrong_database_name(name))?;
@@ -123,10 +124,10 @@ impl Ddl {
         Ok(true)
     }
 
-    /// Gives a database another collation, which tables that are made from now on have by default.
+    /// Changes the default collation of a database, for tables that are created from now on.
     ///
     /// # Errors
-    /// 1049 if it is not there, what the store returns.
+    /// 1049 if it does not exist, errors of the store.
     pub fn alter_database(&self, name: &str, collation: Collation) -> Result<()> {
         let _ddl = self.core.ddl.lock();
         let catalog = self.core.catalog();
@@ -135,12 +136,12 @@ impl Ddl {
         change_catalog(&self.core, CatalogChange { put_databases: vec![database], ..Default::default() })
     }
 
-    /// Drops a database with its tables. Returns the number of tables, `None` if there is no such database and
+    /// Drops a database with its tables. Returns the number of tables; `None` if the database does not exist and
     /// `if_exists`.
     ///
     /// # Errors
-    /// 1008 if it is not there, 3730 if a foreign key of another database refers to one of its tables, unless `unchecked`; what the
-    /// store returns.
+    /// 1008 if it does not exist, 3730 if a foreign key of another database refers to one of its tables, unless
+    /// `unchecked`; errors of the store.
     pub fn drop_database(&self, name: &str, if_exists: bool, unchecked: bool) -> Result<Option<usize>> {
         let _ddl = self.core.ddl.lock();
         let catalog = self.core.catalog();
@@ -167,11 +168,11 @@ impl Ddl {
         Ok(Some(count))
     }
 
-    /// Creates a table. False if it is there already and `if_not_exists`.
+    /// Creates a table. Returns false if it exists already and `if_not_exists`.
     ///
     /// # Errors
-    /// 1050 if it is there, 1049 if the database is not, the errors of [`TableSpec`]'s rules (1060, 1061, 1068, 1071,
-    /// 1072, 1075, 1118 and others), those of foreign keys (1822, 1824, 3780 and others), what the store returns.
+    /// 1050 if it exists, 1049 if the database does not exist, the errors of [`TableSpec`]'s rules (1060, 1061, 1068,
+    /// 1071, 1072, 1075, 1118 and others), errors of foreign keys (1822, 1824, 3780 and others), errors of the store.
     pub fn create_table(&self, spec: &TableSpec, if_not_exists: bool) -> Result<bool> {
         let _ddl = self.core.ddl.lock();
         let catalog = self.core.catalog();
@@ -213,18 +214,19 @@ impl Ddl {
         Ok(true)
     }
 
-    /// Drops a table. False if there is none and `if_exists`.
+    /// Drops a table. Returns false if it does not exist and `if_exists`.
     ///
     /// # Errors
-    /// As [`drop_tables`](Self::drop_tables).
+    /// The errors of [`drop_tables`](Self::drop_tables).
     pub fn drop_table(&self, database: &str, name: &str, if_exists: bool) -> Result<bool> {
         Ok(self.drop_tables(&[(database, name)], if_exists, false)?.is_empty())
     }
 
-    /// Drops tables, all or none. Returns those (written `database.table`) that are not there, if `if_exists`.
+    /// Drops tables, all or none. With `if_exists`, returns the tables that do not exist, written `database.table`.
     ///
     /// # Errors
-    /// 1051 if one is not there, 3730 if a foreign key of another table refers to one, unless `unchecked`; what the store returns.
+    /// 1051 if one does not exist, 3730 if a foreign key of another table refers to one, unless `unchecked`; errors
+    /// of the store.
     pub fn drop_tables(
         &self,
         tables: &[(&str, &str)],
@@ -258,10 +260,10 @@ impl Ddl {
         Ok(missing)
     }
 
-    /// Puts an empty table of the same definition in the place of a table, whose AUTO_INCREMENT begins anew.
+    /// Replaces a table with an empty one of the same definition, whose AUTO_INCREMENT values start again.
     ///
     /// # Errors
-    /// 1049, 1146, 1701 if a foreign key of another table refers to it, unless `unchecked`; what the store returns.
+    /// 1049, 1146, 1701 if a foreign key of another table refers to it, unless `unchecked`; errors of the store.
     pub fn truncate_table(&self, database: &str, name: &str, unchecked: bool) -> Result<()> {
         let _ddl = self.core.ddl.lock();
         let table = self.core.table(database, name)?;
@@ -276,7 +278,7 @@ impl Ddl {
     }
 }
 
-/// A new table without rows and foreign keys, the tables of overflow values, and what it counts from.
+/// Makes a new table without rows and foreign keys, its overflow tables, and its counters.
 pub(crate) fn empty_table(
     core: &Core,
     spec: &TableSpec,
@@ -325,7 +327,7 @@ pub(crate) fn empty_table(
     Ok((table, overflow, counters))
 }
 
-/// Puts an empty table of the same definition in the place of `table`. Its number.
+/// Replaces `table` with an empty one of the same definition. Returns its number.
 pub(crate) fn replace_by_empty(core: &Core, table: &Arc<TableDef>) -> Result<TableId> {
     let closed = close_gates(core, std::slice::from_ref(table));
     let mut new = NewTrees::new(core);
@@ -356,7 +358,7 @@ pub(crate) fn replace_by_empty(core: &Core, table: &Arc<TableDef>) -> Result<Tab
     Ok(id)
 }
 
-/// A table like `table`, with a number of its own and without rows, and the table of its overflow values.
+/// Makes an empty table like `table`, with a number of its own, and its overflow table.
 pub(crate) fn emptied(
     core: &Core,
     table: &TableDef,
@@ -379,7 +381,7 @@ pub(crate) fn emptied(
     Ok((empty, overflow.into_iter().collect()))
 }
 
-/// Keeps commits away from tables and their partitions.
+/// Excludes commits from tables and their partitions.
 pub(crate) fn close_gates<'c>(core: &'c Core, tables: &[Arc<TableDef>]) -> Vec<Closed<'c>> {
     let partitions = |table: &TableDef| {
         let parts = table.partitioning.iter().flat_map(|parts| parts.partitions.iter());
@@ -389,7 +391,7 @@ pub(crate) fn close_gates<'c>(core: &'c Core, tables: &[Arc<TableDef>]) -> Vec<C
     ids.map(|id| core.gates.close(id)).collect()
 }
 
-/// What an index of a table is derived from, with a number of its own.
+/// The shape of an index of a table, with a new number.
 pub(crate) fn index_shape<'c>(
     core: &Core,
     draft: crate::catalog::IndexDraft,
@@ -421,8 +423,8 @@ pub(crate) fn after_drop(core: &Core) -> Result<()> {
     Ok(())
 }
 
-/// Commits a change of the catalog and publishes it. The caller holds `ddl` and has closed the gates of the
-/// tables that are changed or dropped.
+/// Commits a change of the catalog and publishes it. The caller holds `ddl`, and has closed the gates of the tables
+/// that are changed or dropped.
 pub(crate) fn change_catalog(core: &Core, mut change: CatalogChange) -> Result<()> {
     let before = core.catalog();
     change.follow_partitions(&before);
@@ -432,7 +434,7 @@ pub(crate) fn change_catalog(core: &Core, mut change: CatalogChange) -> Result<(
             core.counters.merge(&change.counters);
             return publish(core, &before, &change, CommitTs::NONE);
         }
-        // Rows that no commit has counted: the log is to, as the table may be made public.
+        // The log must record the counters of rows that no commit has counted, because the table may be made public.
         let mut plan = CommitPlan::default();
         plan.counters.clone_from(&change.counters);
         return commit_plan(core, plan, &mut |_| publish(core, &before, &change, CommitTs::NONE)).map(drop);
@@ -484,7 +486,7 @@ fn catalog_ops(core: &Core, before: &Catalog, change: &CatalogChange) -> Result<
     Ok(ops)
 }
 
-/// Puts the change into force at `ts`: runs before any reader can see the commit.
+/// Puts the change into force at `ts`, before any reader can see the commit.
 fn publish(core: &Core, before: &Catalog, change: &CatalogChange, ts: CommitTs) -> Result<()> {
     let mut catalog = before.clone();
     if !change.is_private() {

@@ -1,11 +1,11 @@
 //! The open database: opening and closing it, and its parts.
 //!
-//! | part | does |
+//! | part | contents |
 //! |---|---|
 //! | [`Transactions`] | begins transactions and reads |
 //! | [`Ddl`] | changes definitions: databases, tables, indexes, partitions, views; loads tables in bulk |
-//! | [`Maintenance`] | purges, checks, repairs, backs up, reads in |
-//! | [`Core`] | the state that they share, and what can be asked of it; an engine can be used as one |
+//! | [`Maintenance`] | purges, checks, repairs, backs up, preloads |
+//! | [`Core`] | the state that they share; an engine dereferences to it |
 
 use crate::core::Core;
 use crate::counters::Counters;
@@ -27,7 +27,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Between rounds of the purge.
+/// The time between rounds of the purge.
 const PURGE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An open database.
@@ -36,11 +36,11 @@ pub struct Engine {
     transactions: Transactions,
     ddl: Ddl,
     maintenance: Maintenance,
-    /// Absent without threads, and when the engine is closed.
+    /// The thread of the purge; `None` without threads, and after the engine is closed.
     purge: Mutex<Option<Worker>>,
 }
 
-/// Gives checkpoints their payload and the oldest log that commits in flight need.
+/// Gives checkpoints their payload, and the oldest log that commits in flight need.
 struct Source {
     counters: Arc<Counters>,
     clock: Arc<Clock>,
@@ -81,7 +81,7 @@ impl Engine {
         for commit in &pending {
             clock.resume_commit(commit.ts, commit.start);
         }
-        // Before a checkpoint gives up the log that could not be replayed on them.
+        // This comes before a checkpoint gives up the log that could not be replayed on these pages.
         let essential = catalog_segment(&store).map(|segment| segment.id);
         let mut quarantine = Quarantine::load(&env, essential)?;
         quarantine.note_pages(&store.recovery_report().unreadable)?;
@@ -108,7 +108,7 @@ impl Engine {
         Ok(Arc::new(engine))
     }
 
-    /// Writes everything and closes the store. Transactions and cursors that are still there fail from now on.
+    /// Writes everything and closes the store. Remaining transactions and cursors fail from now on.
     ///
     /// # Errors
     /// Errors of the store.
@@ -174,7 +174,7 @@ fn start_purge(core: &Arc<Core>) -> Result<Worker> {
     });
     let worker = Worker::start(ThreadName::Purge, on_panic, Next::After(PURGE_INTERVAL), move || {
         let Some(core) = weak.upgrade() else { return Next::Never };
-        // What fails here fails for the sessions too, which report it; ghosts cost space only.
+        // A failure here also reaches the sessions, which report it. Ghosts that stay only cost space.
         let _ = purge::purge(&core);
         Next::After(PURGE_INTERVAL)
     });

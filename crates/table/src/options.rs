@@ -1,33 +1,34 @@
-//! How an engine is opened.
+//! The options with which an engine is opened.
 
 use crate::change_buffer::ChangeBuffering;
 use leafline_storage::StoreOptions;
 
-/// How an engine is opened.
+/// The options with which an engine is opened.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// The store underneath.
+    /// The options of the store.
     pub store: StoreOptions,
-    /// Most bytes of memory the writes of one transaction may take before they go to files. `None`: a quarter of the buffer
-    /// pool, which they are borrowed from, but not less than 1 MiB nor more than 256 MiB.
+    /// The maximum memory of one transaction's writes before they go to files, in bytes. `None`: a quarter of the
+    /// buffer pool, from which it is borrowed, but at least 1 MiB and at most 256 MiB.
     pub transaction_memory_bytes: Option<u64>,
-    /// Most bytes of memory the sorts of a bulk load or index build may take before they go to files.
+    /// The maximum memory of the sorts of a bulk load or index build before they go to files, in bytes.
     pub build_memory_bytes: u64,
-    /// Most threads that sort and build trees, besides the one that reads the rows.
+    /// The maximum number of threads that sort and build trees, besides the one that reads the rows.
     pub build_threads: usize,
-    /// Most bytes of memory that old versions of rows, and deleted ones that wait to be removed, may take before they go to
-    /// files. `None`: a quarter of the buffer pool.
+    /// The maximum memory of old row versions and of waiting ghosts before they go to files, in bytes. `None`: a
+    /// quarter of the buffer pool.
     pub version_memory_bytes: Option<u64>,
-    /// Bytes of operations up to which a commit has them in its log record, and beyond which in a file of its own. `None`:
-    /// one part in sixteen of the log.
+    /// The size of a commit's operations up to which its log record contains them, in bytes; more go to a file.
+    /// `None`: one sixteenth of the log.
     pub inline_commit_bytes: Option<u64>,
-    /// Which changes of non-unique secondary indexes are buffered where their leaves are not in memory.
+    /// Which changes of non-unique secondary indexes are buffered if their leaves are not in memory.
     pub change_buffering: ChangeBuffering,
-    /// Most bytes of buffered changes. `None`: as many as the buffer pool has.
+    /// The maximum size of buffered changes, in bytes. `None`: the size of the buffer pool.
     pub change_buffer_bytes: Option<u64>,
-    /// Leaves are driven out of memory, so that all changes are buffered that can be: for tests.
+    /// Whether leaves are evicted so that every change that can be buffered is; for tests.
     pub force_change_buffering: bool,
-    /// Bytes of log after which a commit with such a file records how far it is. `None`: one part in thirty-two of the log.
+    /// The log bytes after which a commit with such a file records its progress. `None`: one thirty-second of the
+    /// log.
     pub progress_bytes: Option<u64>,
 }
 

@@ -7,45 +7,46 @@ use std::time::Duration;
 /// Counters and gauges of an engine, for status variables.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct EngineStats {
-    /// Transactions committed that wrote something.
+    /// The number of transactions that wrote something and committed.
     pub commits: u64,
-    /// Statements that met a row changed by a commit that their snapshot did not see.
+    /// The number of statements that met a row changed by a commit that their snapshot did not see.
     pub conflicts: u64,
-    /// Locks.
+    /// Figures about locks.
     pub locks: LockStats,
-    /// Old row versions in memory.
+    /// The number of old row versions in memory.
     pub versions: u64,
-    /// Bytes of memory they take.
+    /// The memory of these versions in bytes.
     pub version_bytes: u64,
-    /// Old row versions in files. Some may be in memory too, for a moment.
+    /// The number of old row versions in files. Some may be in memory too, briefly.
     pub spilled_versions: u64,
-    /// Bytes of those files.
+    /// The bytes of these files.
     pub spilled_version_bytes: u64,
-    /// Number of those files.
+    /// The number of these files.
     pub version_runs: u64,
-    /// Times that old versions were written to a file.
+    /// How often old versions were written to a file.
     pub version_spills: u64,
-    /// Memory of old versions, the index of their files, and the purge queue.
+    /// The memory of old versions, the index of their files, and the purge queue, in bytes.
     pub history_bytes: u64,
-    /// Bytes of the buffer pool that are borrowed for it.
+    /// The bytes borrowed from the buffer pool for it.
     pub history_borrowed: u64,
-    /// Bytes that it may take before something is written to files.
+    /// The bytes that it may take before something is written to files.
     pub history_limit: u64,
-    /// Deleted rows and entries waiting to be removed.
+    /// The number of deleted rows and entries that wait to be removed.
     pub purge_queue: u64,
-    /// Bytes of files that hold a part of them.
+    /// The bytes of the files that hold some of them.
     pub purge_queue_file_bytes: u64,
-    /// Deleted rows and entries removed.
+    /// The number of deleted rows and entries that were removed.
     pub purged: u64,
-    /// Deleted rows and entries that could not wait to be removed, for lack of temporary space: later writes to their pages do.
+    /// The number of deleted rows and entries that could not wait, for lack of temporary space; later writes to their
+    /// pages remove them.
     pub purge_forgotten: u64,
-    /// Snapshots that were given up for lack of temporary space.
+    /// The number of snapshots given up for lack of temporary space.
     pub snapshots_given_up: u64,
-    /// Snapshots in use.
+    /// The number of snapshots in use.
     pub snapshots: u64,
-    /// Age of the oldest of them.
+    /// The age of the oldest of them.
     pub oldest_snapshot: Option<Duration>,
-    /// Trees that were dropped but are still read.
+    /// The number of trees that were dropped but are still read.
     pub retired_trees: u64,
 }
 

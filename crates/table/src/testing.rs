@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers shared by the tests of this crate.
 
 use crate::alter::{Alteration, Rebuild, RowConverter};
 use crate::build::BuildControl;
@@ -17,10 +17,10 @@ use leafline_types::{Collation, MysqlError, SqlType, Value};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// Bytes of a page in tests.
+/// The page size of tests in bytes.
 const PAGE: u64 = 4096;
 
-/// Seed of a random test: from `LEAFLINE_SEED`, else drawn. Printed, to be seen when the test fails.
+/// The seed of a random test: from `LEAFLINE_SEED`, or else drawn. It is printed, to be visible when the test fails.
 pub(crate) fn seed() -> u64 {
     let seed = match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
@@ -30,12 +30,13 @@ pub(crate) fn seed() -> u64 {
     seed
 }
 
-/// Factor for the length of random tests.
+/// The factor for the length of random tests.
 pub(crate) fn scale() -> u64 {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
 
-/// Small pages, a small pool, no threads. Under `LEAFLINE_TEST_VARIABLES` that force change buffering, all that can be is buffered.
+/// Options with small pages, a small pool and no threads. If `LEAFLINE_TEST_VARIABLES` forces change buffering, every
+/// change that can be buffered is.
 pub(crate) fn options() -> EngineOptions {
     let variables = std::env::var("LEAFLINE_TEST_VARIABLES").unwrap_or_default();
     let forced = variables.contains("change_buffering_debug=1");
@@ -59,12 +60,13 @@ pub(crate) fn options() -> EngineOptions {
     }
 }
 
-/// As [`options`], but every commit is by reference and records how far it is again and again.
+/// Options like [`options`], but every commit is by reference and records its progress often.
 pub(crate) fn by_reference_options() -> EngineOptions {
     EngineOptions { inline_commit_bytes: Some(0), progress_bytes: Some(500), ..options() }
 }
 
-/// As [`options`], but every change that can be is buffered; the buffer is small, so that runs are written and swept all the time.
+/// Options like [`options`], but every change that can be buffered is. The buffer is small, so that runs are written
+/// and swept all the time.
 pub(crate) fn buffering_options() -> EngineOptions {
     EngineOptions {
         change_buffering: ChangeBuffering::All,
@@ -98,12 +100,12 @@ pub(crate) fn flip(env: &SimulatedEnv, page: PageNo, random: &mut rand::rngs::Sm
     }
 }
 
-/// An engine on a simulated device.
+/// Opens an engine on a simulated device.
 pub(crate) fn open(env: &SimulatedEnv) -> Arc<Engine> {
     Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options()).unwrap()
 }
 
-/// Number of segments but for those of the change buffer.
+/// The number of segments without those of the change buffer.
 pub(crate) fn owned_segments(engine: &Engine) -> usize {
     engine.store.segments().len() - engine.change_buffer.segments().len()
 }
@@ -124,7 +126,7 @@ pub(crate) fn varchar() -> SqlType {
     SqlType::Varchar { len: 40 }
 }
 
-/// An index; a part that begins with `-` is descending, one that ends with `:2` has the first two characters.
+/// An index. A part that begins with `-` is descending, and one that ends with `:2` is a prefix of two characters.
 pub(crate) fn index(kind: IndexSpecKind, name: &str, parts: &[&str]) -> IndexSpec {
     let part = |part: &&str| {
         let (column, prefix) = match part.split_once(':') {
@@ -143,7 +145,7 @@ pub(crate) fn spec(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexSpec>)
     TableSpec { database: "d".into(), name: name.into(), columns, indexes, ..TableSpec::default() }
 }
 
-/// The same index, packed.
+/// The index, packed.
 pub(crate) fn packed(index: IndexSpec) -> IndexSpec {
     IndexSpec { packed: Some(true), ..index }
 }
@@ -165,7 +167,8 @@ pub(crate) fn keyed_spec() -> TableSpec {
     spec("t", columns, indexes)
 }
 
-/// A table with a packed descending two-part key that one index repeats the other way round: clustered by it, or a heap with it.
+/// A table with a packed descending two-part key that one index repeats in the other order: clustered by it, or a
+/// heap with it.
 pub(crate) fn other_spec(heap: bool) -> TableSpec {
     let columns = vec![column("x", int(), false), column("y", varchar(), false), column("z", int(), true)];
     let indexes = vec![
@@ -178,7 +181,8 @@ pub(crate) fn other_spec(heap: bool) -> TableSpec {
     spec
 }
 
-/// A table whose indexes, the clustered one too, have the beginnings of strings only, or of one string both.
+/// A table whose indexes, including the clustered one, contain only prefixes of strings, or a prefix and the whole of
+/// one string.
 pub(crate) fn prefix_spec() -> TableSpec {
     let columns =
         vec![column("x", int(), false), column("y", varchar(), false), column("z", varchar(), true)];
@@ -198,8 +202,8 @@ pub(crate) fn create(engine: &Engine, spec: &TableSpec) -> Arc<TableDef> {
     engine.table(&spec.database, &spec.name).unwrap()
 }
 
-/// A row from numbers: INT columns get the number, VARCHAR ones `v<number>` with a trailing space for odd ones,
-/// `None` is NULL.
+/// A row from numbers: INT columns get the number, VARCHAR columns `v<number>`, with a trailing space for odd
+/// numbers. `None` is NULL.
 pub(crate) fn row(table: &TableDef, numbers: &[Option<i64>]) -> Vec<Value> {
     let value = |(column, number): (&ColumnDef, &Option<i64>)| match number {
         None => Value::Null,
@@ -224,7 +228,7 @@ pub(crate) fn transact(
     transaction.commit().map(drop)
 }
 
-/// A view of what is committed now.
+/// A view of everything committed now.
 pub(crate) fn view(engine: &Arc<Engine>) -> ReadView {
     engine.transactions().begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadOnly).view()
 }
@@ -232,7 +236,7 @@ pub(crate) fn view(engine: &Arc<Engine>) -> ReadView {
 /// Key and values.
 pub(crate) type Entry = (Vec<u8>, Vec<Value>);
 
-/// Reads all of an index, with the values of `columns`.
+/// Reads a whole index, with the values of `columns`.
 pub(crate) fn scan(
     view: &ReadView,
     table: &Arc<TableDef>,
@@ -280,8 +284,7 @@ pub(crate) fn unchanged<'a>(engine: &Core, table: &TableDef, spec: TableSpec) ->
     }
 }
 
-/// Changes of indexes alone.
-/// A table built anew by a converter.
+/// A rebuild of a table by a converter.
 pub(crate) fn anew(converter: &mut dyn RowConverter) -> Rebuild<'_> {
     Rebuild { converter, order: Vec::new(), numbers: false, zero_is_number: false }
 }
