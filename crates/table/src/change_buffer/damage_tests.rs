@@ -1,8 +1,8 @@
-//! Damage to each kind of page of the buffer's trees, met at each moment: what can be read is merged, an index that lacks changes is set
-//! aside, and everything goes on.
+//! Damage to each kind of page of the buffer's trees, found at each moment. Changes that can be read are merged, an
+//! index that lacks changes is quarantined, and everything else goes on.
 //!
-//! L0, what is frozen, and the run have three levels each, and changes of one index. What is damaged is a page of one of them, before the
-//! database is opened, or while it is open, and the first who comes upon it is a reader, a writer, or who merges.
+//! L0, the frozen tree and the run have three levels each, and changes of one index. A page of one of them is damaged
+//! before the database is opened, or while it is open. A reader, a writer, or a merge finds the damage first.
 
 use super::*;
 use crate::catalog::{IndexSpecKind, TableDef};
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 const ROWS: usize = 3500;
 
-/// Who comes upon the damage.
+/// The finder of the damage.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Moment {
     Opening,
@@ -43,13 +43,13 @@ fn open_it(env: &SimulatedEnv) -> (Arc<Engine>, Arc<TableDef>) {
     (engine, table)
 }
 
-/// Values whose separators take so much room that few pages make three levels.
+/// Values whose separators are so long that few pages make three levels.
 fn text(random: &mut SmallRng) -> String {
     let number: u32 = random.random_range(0..10_000_000);
     format!("{}{}{number:08}", number % 7, "x".repeat(80))
 }
 
-/// What is in the table, and how it is changed.
+/// The contents of the table, and its changes.
 #[derive(Clone)]
 struct Rows {
     random: SmallRng,
@@ -67,7 +67,7 @@ impl Rows {
         expected
     }
 
-    /// Gives some rows other values, in a transaction; they keep theirs if that fails.
+    /// Gives some rows other values in a transaction; they keep their values if it fails.
     fn change(&mut self, engine: &Arc<Engine>, table: &Arc<TableDef>, ids: &[usize]) -> Result<()> {
         let mut after = self.clone();
         let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
@@ -89,7 +89,7 @@ impl Rows {
         ids.chunks(250).for_each(|ids| self.change(engine, table, ids).unwrap());
     }
 
-    /// An index has the rows; or, if it may, an error that says it is damaged.
+    /// Checks that an index contains the rows, or, if it may fail, that it returns an error of damage.
     fn are_in(&self, engine: &Arc<Engine>, table: &Arc<TableDef>, index: usize, may_fail: bool, what: &str) {
         match scan(&view(engine), table, index, &[0, 1], Direction::Forward) {
             Ok(found) => {
@@ -102,7 +102,7 @@ impl Rows {
     }
 }
 
-/// A database with changes in L0, in what is frozen, and in the run; or in the run alone.
+/// A database with changes in L0, in the frozen tree and in the run; or in the run alone.
 fn filled(run_alone: bool) -> (SimulatedEnv, Rows) {
     let env = SimulatedEnv::new();
     let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, buffered_options()).unwrap();
@@ -123,7 +123,7 @@ fn filled(run_alone: bool) -> (SimulatedEnv, Rows) {
     if !run_alone {
         rows.change_many(&engine, &table);
         buffer.freeze_l0().unwrap();
-        // What is frozen stays so.
+        // The frozen tree stays frozen.
         buffer.sweep.lock().rest_for(Duration::from_secs(3600));
         rows.change_many(&engine, &table);
     }
@@ -131,7 +131,7 @@ fn filled(run_alone: bool) -> (SimulatedEnv, Rows) {
     (env, rows)
 }
 
-/// Pages of a tree, one of each kind.
+/// The pages of a tree, one of each kind.
 fn kinds(engine: &Engine, tree: SegmentId) -> Vec<(&'static str, PageNo)> {
     let mut levels: BTreeMap<u8, Vec<(Vec<u8>, PageNo)>> = BTreeMap::new();
     for page in engine.store.segment_pages(tree).unwrap() {
@@ -154,7 +154,8 @@ fn kinds(engine: &Engine, tree: SegmentId) -> Vec<(&'static str, PageNo)> {
     kinds
 }
 
-/// Merges all; then nothing is left, the index is whole or set aside, and writers go on. After a repair everything is there.
+/// Merges everything. Checks that nothing is left then, that the index is whole or quarantined, that writers go on,
+/// and that after a repair everything is there.
 fn goes_on(
     env: &SimulatedEnv,
     (engine, table): (Arc<Engine>, Arc<TableDef>),
@@ -190,7 +191,7 @@ fn goes_on(
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "{what}");
 }
 
-/// The page is damaged at a moment, in a copy of the database; `aside`: the index lacks changes then.
+/// Damages the page at a moment, in a copy of the database. `aside` says that the index then lacks changes.
 fn damage((env, rows): &(SimulatedEnv, Rows), page: PageNo, moment: Moment, aside: bool, what: &str) {
     let (env, mut rows) = (env.snapshot(), rows.clone());
     let what = format!("{what}, {moment:?}");
@@ -206,7 +207,7 @@ fn damage((env, rows): &(SimulatedEnv, Rows), page: PageNo, moment: Moment, asid
     match moment {
         Reading => rows.are_in(&engine, &table, 1, true, &what),
         Writing => {
-            // Who comes upon it has it seen to, so that the others go on.
+            // The finder reports the damage, so that others go on.
             let failed = (0..40).filter(|id| match rows.change(&engine, &table, &[id * 80]) {
                 Ok(()) => false,
                 Err(error) => {
@@ -262,7 +263,7 @@ fn nothing_is_lost_with_an_empty_tree_that_cannot_be_read() {
     }
 }
 
-/// Damage that a sweep comes upon, of the run or of L0, while there are changes in both.
+/// Damage to the run or to L0 that a sweep finds, while both contain changes.
 #[test]
 fn sweeps_give_up_what_is_damaged_under_them() {
     let filled = filled(true);
@@ -288,7 +289,7 @@ fn sweeps_give_up_what_is_damaged_under_them() {
                 .sweep_some(&**engine.core(), &mut buffer.sweep.lock(), 4)
                 .unwrap_or_else(|error| panic!("{what}: {error}"))
             {}
-            // The sweep has gone over the first leaf of the run by then.
+            // The sweep has passed the first leaf of the run by then.
             let aside = !(empty || of_run && *kind == "the first leaf");
             goes_on(&env, (engine, table), &mut rows, aside, &what);
         }

@@ -1,4 +1,4 @@
-//! Entries of the buffer's trees: keys and payloads.
+//! The entries of the buffer's trees: keys and payloads.
 //!
 //! | key | bytes |
 //! |---|---|
@@ -21,11 +21,11 @@ use leafline_btree::{
 use leafline_storage::SegmentId;
 use std::collections::VecDeque;
 
-/// Bytes of a key before the key, and of a payload before the payload.
+/// The number of bytes before the key in a key, and before the payload in a payload.
 pub(super) const KEY_HEAD: usize = 8;
 pub(super) const PAYLOAD_HEAD: usize = 15;
 
-/// Key of a change.
+/// The key of a change.
 pub(super) fn buffer_key(tree: SegmentId, key: &[u8]) -> Vec<u8> {
     [&tree.0.to_be_bytes(), key].concat()
 }
@@ -38,7 +38,7 @@ pub(super) fn split_key(key: &[u8]) -> Result<(SegmentId, &[u8])> {
     }
 }
 
-/// Whether a change deletes, and the payload it leaves.
+/// Whether a change deletes an entry, and the payload that it leaves.
 fn outcome(op: &Op) -> (bool, &[u8]) {
     match op {
         Op::PutRow { payload, .. } | Op::PutEntry { payload, .. } => (false, payload),
@@ -46,13 +46,13 @@ fn outcome(op: &Op) -> (bool, &[u8]) {
     }
 }
 
-/// What is to be under the key of a change of the commit at `ts`.
+/// The entry that the commit at `ts` leaves under the key of a change.
 pub(super) fn entry_of(op: &Op, ts: CommitTs) -> BufferedEntry {
     let (ghost, payload) = outcome(op);
     BufferedEntry { key: op.key().to_vec(), ghost, ts, payload: payload.to_vec() }
 }
 
-/// Payload of a change that is buffered in `generation`.
+/// Encodes the payload of a change that is buffered in `generation`.
 pub(super) fn encode(op: &Op, ts: CommitTs, generation: u64) -> Vec<u8> {
     let (ghost, payload) = outcome(op);
     let mut out = ByteWriter::with_capacity(PAYLOAD_HEAD + payload.len());
@@ -62,7 +62,7 @@ pub(super) fn encode(op: &Op, ts: CommitTs, generation: u64) -> Vec<u8> {
     out
 }
 
-/// Whether a change deletes, its timestamp and generation.
+/// Decodes whether a change deletes, its timestamp and its generation.
 pub(super) fn decode_head(payload: &[u8]) -> Result<(bool, CommitTs, u64)> {
     let mut from = ByteReader::new("change buffer", payload);
     let ghost = from.bool()?;
@@ -70,7 +70,7 @@ pub(super) fn decode_head(payload: &[u8]) -> Result<(bool, CommitTs, u64)> {
     Ok((ghost, ts, from.u64()?))
 }
 
-/// What is to be under `key`, as [`encode`] has it, if it was buffered in this generation or later.
+/// Decodes the entry under `key`, as [`encode`] encodes it; `None` if it was buffered before this generation.
 pub(super) fn decode_since(generation: u64, key: &[u8], payload: &[u8]) -> Result<Option<BufferedEntry>> {
     let (ghost, ts, since) = decode_head(payload)?;
     let rest = payload.get(PAYLOAD_HEAD..).unwrap_or_default();
@@ -107,30 +107,30 @@ pub(super) fn for_each(
     visited
 }
 
-/// Reads a tree of the buffer from a key on, a leaf at a time.
+/// Reads a tree of the buffer from a key on, one leaf at a time.
 pub(super) struct Entries {
     cursor: Cursor,
-    /// Of who reads all of the tree.
+    /// The read-ahead of a caller that reads the whole tree.
     ahead: Option<RangeAhead>,
     read: VecDeque<(Vec<u8>, Vec<u8>)>,
     done: bool,
 }
 
 impl Entries {
-    /// From `lower` on.
+    /// Reads from `lower` on.
     pub(super) fn new(tree: &Tree, lower: &[u8]) -> Entries {
         let mut cursor = tree.clone().into_cursor();
         cursor.seek(lower);
         Entries { cursor, ahead: None, read: VecDeque::new(), done: false }
     }
 
-    /// All, with leaves read ahead: those of L0 lie where splits have put them.
+    /// Reads all entries, with read-ahead: splits have scattered the leaves of L0.
     pub(super) fn all(tree: &Tree) -> Entries {
         let ahead = RangeAhead::new(ReadAheadSettings::default(), Direction::Forward, &[], None);
         Entries { ahead: Some(ahead), ..Entries::new(tree, &[]) }
     }
 
-    /// The next entry, which stays.
+    /// Returns the next entry without taking it.
     pub(super) fn peek(&mut self) -> Result<Option<&(Vec<u8>, Vec<u8>)>> {
         while self.read.is_empty() && !self.done {
             let Entries { cursor, ahead, read, done } = self;
@@ -157,7 +157,7 @@ impl Entries {
     }
 }
 
-/// First key of what is behind all changes of a tree.
+/// The first key after all changes of a tree.
 pub(super) fn after_tree(tree: SegmentId) -> Vec<u8> {
     tree.0.saturating_add(1).to_be_bytes().to_vec()
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Between rounds of the thread.
+/// The time between rounds of the thread.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The part of the engine that the change buffer uses.
@@ -18,24 +18,24 @@ pub(crate) trait Host: Send + Sync {
     /// Returns the bound of the purge: no snapshot needs entries that were deleted before it.
     fn bound(&self) -> CommitTs;
 
-    /// Returns a tree that can be used, even if it was dropped and is still read. `None`: changes of it are of no use any more.
+    /// Returns a tree that can be used, even if it was dropped and is still read. `None`: its changes are useless.
     fn tree(&self, id: SegmentId) -> Option<Arc<TreeHandle>>;
 
-    /// Has a purge remove a deleted entry that merging has left in its leaf.
+    /// Adds a ghost for the purge: a deleted entry that merging has left in its leaf.
     fn add_ghost(&self, ts: CommitTs, tree: SegmentId, key: &[u8]);
 
-    /// Sets trees aside that lack changes, durably, before anybody reads them again.
+    /// Quarantines trees that lack changes, durably, before anybody reads them again.
     ///
     /// # Errors
-    /// They cannot be written down.
+    /// Errors of writing the quarantine's files.
     fn refuse(&self, trees: &BTreeSet<SegmentId>, why: String) -> Result<()>;
 }
 
 impl ChangeBuffer {
-    /// Starts the thread, which does not keep the host. A panic in it stops the store.
+    /// Starts the thread, which does not keep the host alive. A panic in it stops the store.
     ///
     /// # Errors
-    /// The system has no thread.
+    /// The error of the system if it cannot start a thread.
     pub(crate) fn start(self: &Arc<Self>, host: Weak<dyn Host>) -> Result<()> {
         let (buffer, stopped) = (Arc::downgrade(self), Arc::downgrade(self));
         let on_panic = OnPanic::call(move |text| {
@@ -45,7 +45,7 @@ impl ChangeBuffer {
         });
         let worker = Worker::start(ThreadName::ChangeBuffer, on_panic, Next::After(INTERVAL), move || {
             let (Some(host), Some(buffer)) = (host.upgrade(), buffer.upgrade()) else { return Next::Never };
-            // What fails is tried again, and fails for the sessions, too, if it stops the store.
+            // A failure is tried again, and reaches the sessions if it stops the store.
             match buffer.tend(&*host) {
                 Ok(true) => Next::Now,
                 Ok(false) | Err(_) => Next::After(INTERVAL),

@@ -1,13 +1,14 @@
-//! Trees of the buffer that cannot be read: what had changes there lacks them for good, and is set aside.
+//! Unreadable trees of the buffer: the indexes with changes there lack them for good, and are quarantined.
 //!
-//! | when | what is set aside |
+//! | when | quarantined indexes |
 //! |---|---|
-//! | opening, L0 damaged | every non-unique secondary index: which ones had changes is not known |
-//! | opening, what is frozen or the run damaged | the indexes that the row lists, or every one where it lists none |
-//! | writing a run | the indexes that may have changes in what cannot be read, after [`ATTEMPTS`] |
+//! | at open, L0 is damaged | every non-unique secondary index, because it is unknown which ones had changes |
+//! | at open, the frozen tree or the run is damaged | the indexes that the row lists, or every one if it lists none |
+//! | while a run is written | the indexes that may have changes in the unreadable tree, after [`ATTEMPTS`] |
 //!
-//! An index that is set aside is in quarantine (`crate::quarantine`) before the row ceases to name the damaged tree, so no crash lets an index be
-//! read that lacks changes. Whoever reads it at that moment gets an error at the next leaf that he has to read in: leaves in
+//! An index is in quarantine (`crate::quarantine`) before the row ceases to name the damaged tree, so that no crash
+//! lets an index be read that lacks changes. A reader of the index at that moment gets an error at the next leaf that
+//! it has to read in; leaves in memory lack nothing. A repair rebuilds the index under another number.
 //! memory lack nothing. A repair builds the index anew, under another number.
 
 use super::ChangeBuffer;
@@ -20,25 +21,26 @@ use leafline_btree::Tree;
 use leafline_storage::{SegmentId, StorageError};
 use std::collections::BTreeSet;
 
-/// How often a tree that is damaged is tried to be read at once.
+/// How often reading a damaged tree is tried at once.
 pub(super) const ATTEMPTS: u32 = 3;
-/// How often, with rests in between, one that the device does not give: now and then that is no damage.
+/// How often reading is tried, with pauses in between, if the device fails: a read that fails now and then is not
+/// damage.
 const REFUSALS: u32 = 8;
 
-/// What is lost when the buffer is opened.
+/// The losses found when the buffer is opened.
 #[derive(Default)]
 pub(crate) struct LostAtOpen {
-    /// Trees of the buffer that cannot be used.
+    /// The trees of the buffer that cannot be used.
     sources: BTreeSet<SegmentId>,
-    /// Trees that lack changes.
+    /// The trees that lack changes.
     concerned: BTreeSet<SegmentId>,
-    /// Others may lack changes, too.
+    /// Whether other trees may lack changes, too.
     unknown: bool,
     reason: String,
 }
 
 impl LostAtOpen {
-    /// Takes note of a tree of the buffer that cannot be used, and of those that it has changes of, as far as they are known.
+    /// Adds a tree of the buffer that cannot be used, and the trees that it has changes of, as far as they are known.
     pub(super) fn note(&mut self, source: &Tree, of_trees: Option<&BTreeSet<SegmentId>>, reason: String) {
         self.sources.insert(source.id());
         self.reason = reason;
@@ -53,13 +55,13 @@ impl LostAtOpen {
         self.concerned.iter()
     }
 
-    /// Whether a tree, that of a non-unique secondary index, may lack changes.
+    /// Returns whether a tree, which belongs to a non-unique secondary index, may lack changes.
     fn concerns(&self, tree: SegmentId) -> bool {
         self.unknown || self.concerned.contains(&tree)
     }
 }
 
-/// The error of who would read a leaf that lacks changes.
+/// The error for a reader of a leaf that lacks changes.
 fn lost(tree: SegmentId) -> TableError {
     TableError::Corrupt(format!(
         "tree {tree}: changes that were buffered are lost; its index is to be built anew"
@@ -67,13 +69,13 @@ fn lost(tree: SegmentId) -> TableError {
 }
 
 impl ChangeBuffer {
-    /// An error if a tree lacks changes for good.
+    /// Returns an error if a tree lacks changes for good.
     pub(super) fn check_not_lost(&self, tree: SegmentId) -> Result<()> {
         if self.lost.read().contains(&tree) { Err(lost(tree)) } else { Ok(()) }
     }
 
-    /// Sets aside the indexes that lack changes since the database was opened, of all those that there are, and gives up the
-    /// trees of the buffer that cannot be read.
+    /// Quarantines those of the existing indexes that lack changes since the database was opened, and gives up the
+    /// unreadable trees of the buffer.
     pub(crate) fn give_up_at_open(
         &self,
         lost: &LostAtOpen,
@@ -90,7 +92,7 @@ impl ChangeBuffer {
         lost.sources.iter().try_for_each(|source| self.forget_source(*source))
     }
 
-    /// From now on the trees that a source has changes of are errors to who reads their leaves in. Which they are.
+    /// Makes reading in leaves fail for the trees that a source has changes of. Returns these trees.
     fn lose(&self, source: SegmentId) -> BTreeSet<SegmentId> {
         let sources = self.sources.write();
         let is_l0 = sources.l0.as_ref().is_some_and(|l0| l0.id() == source);
@@ -100,7 +102,7 @@ impl ChangeBuffer {
         concerned
     }
 
-    /// The row does not name a source any more.
+    /// Removes a source from the row.
     fn forget_source(&self, source: SegmentId) -> Result<()> {
         let mut reservation = Sources::reserve(&self.catalog)?;
         let mut sources = self.sources.write();
@@ -114,7 +116,7 @@ impl ChangeBuffer {
 }
 
 impl ChangeBuffer {
-    /// Writes a run, and gives up what cannot be read for that.
+    /// Writes a run, and gives up trees that cannot be read for that.
     pub(super) fn freeze_changes(&self, host: &dyn Host, sweep: &mut Sweep) -> Result<()> {
         let mut attempts = 0;
         loop {

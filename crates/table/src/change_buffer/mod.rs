@@ -1,46 +1,50 @@
-//! The change buffer: changes of leaves of non-unique secondary indexes that are not in memory.
+//! The change buffer: buffers changes of leaves of non-unique secondary indexes that are not in memory.
 //!
-//! Reading in a leaf for every entry that a commit changes is a random read each, and a page written twice. Instead the change is
-//! kept here, ordered by (tree, key), and merged into its leaf with others: when the leaf is read, or by a sweep.
+//! Reading in a leaf for every entry that a commit changes would cost a random read each, and a page written twice.
+//! Instead the change is kept here, ordered by (tree, key), and merged into its leaf together with others: when the
+//! leaf is read, or by a sweep.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
 //! | `entry` | keys and payloads |
-//! | `host` | the thread, and what is asked of the engine |
+//! | `host` | the thread, and the interface to the engine |
 //! | `state` | the row of the catalog that names the trees |
-//! | `route` | where a change goes: to its leaf or here; merging a leaf by log |
-//! | `together` | leaves that are held for changes which are buffered together |
-//! | `run` | from L0 to the run |
-//! | `lost` | what becomes of indexes whose changes cannot be read any more |
+//! | `route` | the decision whether a change goes to its leaf or here; merging a leaf by log |
+//! | `together` | leaves held for changes that are buffered together |
+//! | `run` | writing L0 to the run |
+//! | `lost` | indexes whose changes cannot be read any more |
 //! | `relocate` | merging leaves into copies on fresh pages |
-//! | `sweep` | merging all leaves in the order of keys; when; how writers are slowed down |
+//! | `sweep` | merging all leaves in the order of keys, its pace, and slowing down writers |
 //!
 //! # Where changes are
-//! *L0* is an ordinary logged tree, small enough to stay in memory. When it has grown to its limit it is *frozen*, another one
-//! takes its place, and it is merged with the *run* into a new run, a tree that is written at once, past pool and log. One logged
-//! change of the catalog's row swaps each in. So a change is durable and redone like any other, and no record of the log is kept
-//! for it. A leaf's changes are in at most three ranges, one of each tree; the newest of a key counts.
+//! *L0* is an ordinary logged tree, small enough to stay in memory. When it has reached its limit it is *frozen*, and
+//! another tree replaces it. The frozen tree is merged with the *run* into a new run, a tree that is written at once,
+//! without pool and log. Each replacement is one logged change of the catalog's row. A change is therefore durable
+//! and redone like any other, and the log need not be kept for it. A leaf's changes are in at most three ranges, one
+//! of each tree; the newest change of a key counts.
 //!
-//! # What is pending
-//! A change carries its *generation*: the end of the log when it was buffered. A leaf's `merged_through` is the end of the log
-//! when it was last merged by log. A change is pending if its generation is not below that. So nothing has to be removed here
-//! when a leaf is merged, and a run is freed when a sweep has gone over all of it. It is right because the log gets longer with
-//! each change that is buffered and each merge, and because both happen with the leaf *held* (`storage::pool::pending`).
+//! # Pending changes
+//! A change carries its *generation*: the end of the log when it was buffered. A leaf's `merged_through` is the end
+//! of the log when the leaf was last merged by log. A change is pending if its generation is not below that. Merging
+//! a leaf therefore removes nothing here, and a run is freed when a sweep has passed all of it. This is right because
+//! the log grows with each change that is buffered and each merge, and because both happen while the leaf is *held*
+//! (`storage::pool::pending`).
 //!
 //! # Invariants
-//! - A leaf in memory lacks nothing: changes are buffered only while the leaf is held out of memory, and whoever reads a leaf in merges it first;
-//!   or while it is taken from all, unchanged, and the change is made in memory alone before it is given back.
-//! - No leaf is changed directly that was merged or changed in memory alone; it is merged by log before.
-//! - The root of a tree that is one leaf has nothing pending.
-//! - Removals are not buffered: a purge leaves a leaf alone that is not merged by log. A deletion that no snapshot needs removes
-//!   the entry when it comes to the leaf.
-//! - Trees are never used again under the same number; changes of trees that are gone are left out when a run is written.
-//! - What recovery left in memory of these trees is evicted before anybody reads it.
+//! - A leaf in memory lacks nothing. Changes are buffered only while the leaf is held out of memory, and a reader
+//!   that brings a leaf in merges it first; or while the leaf is taken from all others, unchanged, and the change is
+//!   also made in memory before it is given back.
+//! - A leaf that was merged or changed in memory only is not changed directly; it is merged by log before.
+//! - The root of a tree that is a single leaf has no pending changes.
+//! - Removals are not buffered: a purge skips a leaf that is not merged by log. A deletion that no snapshot needs
+//!   removes the entry when it reaches the leaf.
+//! - Numbers of trees are never reused. Changes of dropped trees are left out when a run is written.
+//! - Pages of these trees that recovery left in memory are evicted before anybody reads them.
 //!
 //! # An index that is being built
-//! Its leaves are not there yet, so every change of it is to be kept here whatever is in memory, and merged by a sweep of its range
-//! when they are: [`ChangeBuffer::buffer`] takes a change of any tree without a look at its leaf, bulk-built leaves are merged
-//! through generation 0, and [`ChangeBuffer::merge_leaf`] merges one at a time.
+//! The index has no leaves yet. Every change of it must be kept here, whatever is in memory, and merged by a sweep of
+//! its range once there are leaves. [`ChangeBuffer::buffer`] takes a change of any tree without a look at its leaf,
+//! bulk-built leaves are merged through generation 0, and [`ChangeBuffer::merge_leaf`] merges one leaf at a time.
 
 #[cfg(test)]
 mod damage_tests;
@@ -80,40 +84,41 @@ use sweep::{Counts, Sweep};
 pub(crate) struct ChangeBuffer {
     store: Store,
     catalog: Tree,
-    /// Read while L0 is changed or any of them is read, so that none is freed meanwhile; written to swap them. Pages are waited for
-    /// while it is read.
+    /// Held for reading while L0 is changed or a tree is read, so that none is freed meanwhile; held for writing to
+    /// replace trees. A reader may wait for pages.
     sources: RwLock<Sources>,
-    /// Trees that may have something pending. Grows with `sources` read, shrinks with it written.
+    /// The trees that may have pending changes. The set grows with `sources` held for reading, and shrinks with it
+    /// held for writing.
     trees: RwLock<HashSet<SegmentId>>,
-    /// Whether there is any.
+    /// Whether there are any such trees.
     any: AtomicBool,
-    /// Trees that lack changes for good.
+    /// The trees that lack changes for good.
     lost: RwLock<HashSet<SegmentId>>,
-    /// One of the sources could not be read.
+    /// Whether one of the sources could not be read.
     suspect: AtomicBool,
-    /// Deleted entries that were merged by log, for a purge.
+    /// Deleted entries that were merged by log, for the purge.
     ghosts: Mutex<Vec<(CommitTs, SegmentId, Vec<u8>)>>,
     /// Leaves that a sweep has copied, and nobody has merged since.
     copied: Mutex<HashSet<PageNo>>,
-    /// Leaves with much pending.
+    /// Leaves with many pending changes.
     heavy: Mutex<Heavy>,
-    /// What was deleted before this is needed by nobody.
+    /// Nobody needs what was deleted before this.
     purge_before: AtomicU64,
     mode: AtomicU8,
-    /// Leaves are written, or driven out of memory, so that all changes are buffered: a mode for tests.
+    /// Whether leaves are written, or evicted, so that all changes are buffered: a mode for tests.
     force: AtomicBool,
-    /// There are more pages than fit in memory.
+    /// Whether there are more pages than fit in memory.
     is_tight: AtomicBool,
     most_bytes: AtomicU64,
     freeze_bytes: AtomicU64,
     counts: Counts,
-    /// The state of the background work. Held by who freezes or sweeps.
+    /// The state of the background work. Held by a thread that freezes or sweeps.
     sweep: Mutex<Sweep>,
-    /// Absent in a store without threads of its own: then those who commit do its work.
+    /// The thread; `None` in a store without threads of its own, in which committing threads do its work.
     worker: OnceLock<Worker>,
 }
 
-/// What the pool is given: it does not keep the buffer, and with it the store, open.
+/// The merger given to the pool. It does not keep the buffer, and with it the store, open.
 struct Merger(Weak<ChangeBuffer>);
 
 impl PageMerger for Merger {
@@ -129,7 +134,7 @@ impl PageMerger for Merger {
     }
 }
 
-/// What the pool can be told of an error.
+/// Converts an error for the pool.
 fn to_storage(error: TableError) -> StorageError {
     match error {
         TableError::Storage(error) | TableError::Tree(BtreeError::Storage(error)) => error,
@@ -139,8 +144,8 @@ fn to_storage(error: TableError) -> StorageError {
 }
 
 impl ChangeBuffer {
-    /// Opens the buffer that the catalog's row names. From here on leaves are merged when they come in. What of it is damaged is to be given
-    /// up ([`give_up_at_open`](Self::give_up_at_open)) when the indexes are known.
+    /// Opens the buffer that the catalog's row names. From here on leaves are merged when they are read in. Damaged
+    /// trees must be given up ([`give_up_at_open`](Self::give_up_at_open)) when the indexes are known.
     pub(crate) fn open(
         store: &Store,
         catalog: &Tree,
@@ -153,7 +158,7 @@ impl ChangeBuffer {
                 quarantine.get(source.id()).map(|_| "recovery could not bring it up to date".to_owned());
             let found = match (&damage, listed) {
                 (None, None) => {
-                    // What the device does not give now and then is no damage.
+                    // A read that fails now and then is not damage.
                     let attempts = (1..lost::ATTEMPTS).map(|_| trees_in(source));
                     let found = attempts.into_iter().find(Result::is_ok);
                     found.unwrap_or_else(|| trees_in(source))
@@ -210,12 +215,12 @@ impl ChangeBuffer {
         self.sources.read().trees().map(Tree::id).collect()
     }
 
-    /// Whether a tree may have something pending.
+    /// Returns whether a tree may have pending changes.
     pub(crate) fn is_pending(&self, tree: SegmentId) -> bool {
         self.any.load(Ordering::Acquire) && self.trees.read().contains(&tree)
     }
 
-    /// Forgets trees that are gone; what is left of their changes is left out when the next run is written.
+    /// Forgets dropped trees; the next run that is written leaves out the rest of their changes.
     pub(crate) fn retain(&self, is_there: impl Fn(SegmentId) -> bool) {
         let sources = self.sources.write();
         let mut trees = self.trees.write();
@@ -225,17 +230,18 @@ impl ChangeBuffer {
         drop(sources);
     }
 
-    /// What was deleted or settled before this may be cleared away.
+    /// Ghosts and timestamps from before this may be removed.
     fn purge_before(&self) -> CommitTs {
         CommitTs(self.purge_before.load(Ordering::Relaxed))
     }
 
-    /// Tells it what no snapshot needs any more.
+    /// Sets the bound below which no snapshot needs anything.
     pub(crate) fn set_bound(&self, bound: CommitTs) {
         self.purge_before.fetch_max(bound.0, Ordering::Relaxed);
     }
 
-    /// Keeps changes of the commit at `ts`, of one tree and ascending by key. The caller holds their leaves, or knows that there are none.
+    /// Buffers changes of the commit at `ts`, of one tree and ascending by key. The caller holds their leaves, or
+    /// knows that there are none.
     pub(crate) fn buffer(&self, ops: &[Op], ts: CommitTs, reservation: &mut Reservation) -> Result<()> {
         let Some(first) = ops.first() else { return Ok(()) };
         let sources = self.sources.read();
@@ -258,7 +264,7 @@ impl ChangeBuffer {
                 let (key, payload) = &left[number];
                 if let Some(there) = there {
                     replaced[number] = key.len() + there.payload.len();
-                    // Of a commit that is finished after a crash it may be there.
+                    // The change of a commit that is finished after a crash may be there already.
                     if decode_head(there.payload).is_ok_and(|(_, newest, _)| newest > ts) {
                         return Change::Keep;
                     }
@@ -276,12 +282,12 @@ impl ChangeBuffer {
         Ok(())
     }
 
-    /// Reserved for a change in L0: the key and payload it takes there.
+    /// The lengths of key and payload that a change takes in L0, for the reservation.
     pub(crate) fn entry_lens(op: &Op) -> (usize, usize) {
         (entry::KEY_HEAD + op.key().len(), entry::PAYLOAD_HEAD + op.payload_len())
     }
 
-    /// Pages and log bytes that one change can take, on its leaf or here.
+    /// The maximum number of pages and log bytes that one change needs, on its leaf or here.
     pub(crate) fn worst_case(&self, tree: &Tree, op: &Op) -> (usize, usize) {
         let (key, payload) = ChangeBuffer::entry_lens(op);
         let of = |tree: &Tree| (tree.worst_case_pages(), tree.worst_case_log(key, payload));
@@ -289,7 +295,7 @@ impl ChangeBuffer {
         (here.0.max(there.0), here.1.max(there.1))
     }
 
-    /// Reads in where changes of a tree, ascending by key, would be kept, while that can still fail.
+    /// Reads in the pages where changes of a tree, ascending by key, would be buffered, while that can still fail.
     pub(crate) fn read_in(&self, ops: &[&Op]) -> Result<()> {
         let sources = self.sources.read();
         let Some(l0) = sources.l0.as_ref().filter(|_| !ops.is_empty()) else { return Ok(()) };
@@ -305,7 +311,7 @@ impl ChangeBuffer {
         Ok(())
     }
 
-    /// What came of reading a source: where it is damaged, it is seen to soon.
+    /// Passes on the result of reading a source. Notes damage, so that it is soon dealt with.
     fn watched<T>(&self, read: Result<T>) -> Result<T> {
         read.inspect_err(|error| {
             if error.is_damage() {
@@ -314,7 +320,7 @@ impl ChangeBuffer {
         })
     }
 
-    /// Whether there is an L0.
+    /// Returns whether there is an L0.
     fn has_l0(&self) -> bool {
         self.sources.read().l0.is_some()
     }
@@ -324,7 +330,7 @@ impl ChangeBuffer {
         self.sources.read().l0.clone()
     }
 
-    /// The pending changes of a leaf, which is held: ascending by key.
+    /// The pending changes of a held leaf, ascending by key.
     fn pending_of(&self, tree: SegmentId, leaf: &RawLeaf) -> Result<Vec<BufferedEntry>> {
         let lower = buffer_key(tree, &leaf.lower);
         let upper = leaf.upper.as_ref().map_or_else(|| after_tree(tree), |upper| buffer_key(tree, upper));
@@ -343,7 +349,7 @@ impl ChangeBuffer {
         }
         drop(sources);
         if !is_sorted {
-            // Of a key the newest comes last, and is kept.
+            // The newest change of a key comes last, and is kept.
             pending.sort_by(|one, other| one.key.cmp(&other.key));
             pending.dedup_by(|newer, kept| {
                 let is_same = newer.key == kept.key;
@@ -356,12 +362,12 @@ impl ChangeBuffer {
         Ok(pending)
     }
 
-    /// Merges a page that has come in, in memory alone if its changes fit.
+    /// Merges a page that was read in; in memory only, if its changes fit.
     fn merge_in_memory(&self, mut page: RawPage) -> Result<()> {
         let tree = leafline_storage::page::owner(page.bytes());
         let leaf = match RawLeaf::open(page) {
             Ok(leaf) => leaf,
-            // Who reads it gets to know what is wrong.
+            // The reader of the page gets the error.
             Err(page) => {
                 page.publish();
                 return Ok(());
@@ -387,7 +393,7 @@ impl ChangeBuffer {
     }
 }
 
-/// The error of who cannot have a leaf because its changes cannot be read.
+/// The error for a leaf whose changes cannot be read.
 fn of_leaf(leaf: &RawLeaf, error: TableError) -> TableError {
     if !error.is_damage() {
         return error;
@@ -408,7 +414,7 @@ fn trees_in(tree: &Tree) -> Result<Vec<SegmentId>> {
     Ok(found)
 }
 
-/// Bytes of changes in a tree, about: its pages are two thirds full.
+/// The approximate size of changes in a tree, in bytes: its pages are two thirds full.
 fn bytes_of(store: &Store, tree: &Option<Tree>) -> u64 {
     let segments = store.segments();
     let segment = tree.as_ref().and_then(|tree| segments.iter().find(|segment| segment.id == tree.id()));

@@ -1,13 +1,17 @@
-//! Sweeping out of place: leaves with their changes are written to fresh pages, neighbours together, which then take their places.
+//! Sweeping out of place: leaves are written with their changes to fresh pages, neighbours together, which then
+//! replace the old pages.
 //!
-//! 1. Each leaf is read, and a copy made with all that is pending of it; nothing of it is held after that. It is noted as *copied*.
+//! 1. Each leaf is read, and copied with all its pending changes. Nothing of it is held after that. It is noted as
+//!    *copied*.
 //! 2. The copies of a batch are written and synced.
 //! 3. Each leaf is held out of memory and, if nobody has merged it by log meanwhile, replaced.
 //!
-//! A leaf that has something pending is changed in no other way than by who merges it by log, who forgets that it was copied
-//! ([`ChangeBuffer::forget_copy`]). What was buffered since it was copied has a later generation than the copy contains.
+//! A leaf with pending changes is changed only by merging it by log, which also removes the note that it was copied
+//! ([`ChangeBuffer::forget_copy`]). A change that was buffered since the copy has a later generation than the copy
+//! contains.
 //!
-//! Where this cannot be done the leaf is merged in place: there is no space, it is always in use, or it is changed in between.
+//! If this is impossible, the leaf is merged in place: there is no space, the leaf is always in use, or it is changed
+//! in between.
 
 use super::ChangeBuffer;
 use super::entry::buffer_key;
@@ -19,24 +23,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Leaves of smaller trees are merged where they are: an extent is much for them.
+/// Leaves of smaller trees are merged in place, because an extent is large for them.
 const LEAST_PAGES: u64 = 64;
-/// Attempts to get a leaf out of memory that others read.
+/// The number of attempts to evict a leaf that others read.
 const ATTEMPTS: usize = 16;
 
-/// Leaves of a tree that are being moved. The handle keeps the tree from being freed; so it goes last.
+/// Leaves of a tree that are being moved. The handle keeps the tree from being freed; it is dropped last.
 pub(super) struct Relocation {
     fresh: FreshPages,
-    /// Those that have not taken their place, with what was pending of them.
+    /// The leaves that have not been replaced yet, with their pending changes.
     copied: VecDeque<(CopiedLeaf, Vec<BufferedEntry>)>,
-    /// Key of the run where it began.
+    /// The key of the run at which it began.
     from: Vec<u8>,
     handle: Arc<TreeHandle>,
 }
 
-/// What came of a leaf.
+/// The outcome of copying a leaf.
 pub(super) enum Copied {
-    /// It is copied, or nothing is pending of it; where the next leaf begins.
+    /// The leaf is copied, or has no pending changes; contains the beginning of the next leaf.
     Done(Option<Vec<u8>>),
     /// There are not enough fresh pages for it.
     NoRoom,
@@ -48,12 +52,12 @@ impl Relocation {
         self.handle.tree.id()
     }
 
-    /// A page where the next one may go on.
+    /// A page after which the next relocation may continue.
     pub(super) fn place(&self) -> PageNo {
         self.fresh.first_page()
     }
 
-    /// Key of the run from where on leaves have not taken their places, if there are any.
+    /// The key of the run from which on leaves have not been replaced, if there are any.
     pub(super) fn left_from(&self) -> Option<Vec<u8>> {
         let (leaf, _) = self.copied.front()?;
         Some(buffer_key(self.tree(), leaf.lower()).max(self.from.clone()))
@@ -61,8 +65,8 @@ impl Relocation {
 }
 
 impl ChangeBuffer {
-    /// Begins to move leaves of a tree, from key `from` of the run on, the first ones to the extent of page `beside` if that can be; `None`
-    /// if that is of no use, or there is no space.
+    /// Begins to move leaves of a tree, from key `from` of the run on; the first ones to the extent of page `beside`,
+    /// if possible. `None` if that is useless or there is no space.
     pub(super) fn relocation(
         &self,
         handle: &Arc<TreeHandle>,
@@ -70,7 +74,7 @@ impl ChangeBuffer {
         beside: Option<PageNo>,
     ) -> Result<Option<Relocation>> {
         let forced = self.force.load(Ordering::Relaxed);
-        // Where all pages fit in memory leaves had better stay there.
+        // If all pages fit in memory, leaves had better stay there.
         if !forced && !self.is_tight.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -80,7 +84,7 @@ impl ChangeBuffer {
         Ok(fresh.map(|fresh| Relocation { handle, fresh, copied: VecDeque::new(), from }))
     }
 
-    /// Copies the leaf that holds `key`.
+    /// Copies the leaf that contains `key`.
     pub(super) fn copy_leaf(&self, relocation: &mut Relocation, key: &[u8]) -> Result<Copied> {
         let Relocation { handle, fresh, copied, .. } = relocation;
         let tree = &handle.tree;
@@ -92,9 +96,9 @@ impl ChangeBuffer {
             leaf.publish();
             return Ok(Copied::Done(next));
         }
-        // Nothing of this leaf is buffered while it is held: all there is has an older generation.
+        // No change of this leaf is buffered while it is held: all existing changes have an older generation.
         let through = self.store.log_end().0;
-        // Before it is let go: who merges it from then on finds it.
+        // This comes before the leaf is released, so that a thread that merges it from then on finds the note.
         self.copied.lock().insert(page);
         let copy = tree.copy_merged(leaf, &entries, through, self.purge_before(), fresh);
         match copy {
@@ -109,12 +113,13 @@ impl ChangeBuffer {
         }
     }
 
-    /// The leaf is merged by log, by who holds it: a copy of it is of no use.
+    /// Removes the note that a leaf was copied, because its holder merges it by log and the copy is useless.
     pub(super) fn forget_copy(&self, page: PageNo) -> bool {
         self.copied.lock().remove(&page)
     }
 
-    /// Writes the copies, and puts them in their leaves' places. Those that have not got there, because of an error, are the first that are left.
+    /// Writes the copies, and replaces the leaves. If an error prevents that, the remaining copies are the first that
+    /// are left.
     fn finish(&self, relocation: &mut Relocation) -> Result<()> {
         let Relocation { handle, fresh, copied, .. } = relocation;
         let tree = &handle.tree;
@@ -144,7 +149,7 @@ impl ChangeBuffer {
         Ok(())
     }
 
-    /// Holds a page out of memory; `None` if it is changed, or always in use.
+    /// Holds a page out of memory; `None` if it is changed or always in use.
     fn hold_out(&self, page: PageNo) -> Option<HeldPage> {
         for _ in 0..ATTEMPTS {
             if let Some(held) = self.store.hold(page) {
@@ -155,12 +160,12 @@ impl ChangeBuffer {
         None
     }
 
-    /// Where the leaf that holds `key` ends.
+    /// The end of the leaf that contains `key`.
     pub(super) fn end_of_leaf(&self, tree: &Tree, key: &[u8]) -> Result<Option<Vec<u8>>> {
         Ok(tree.leaves(Direction::Forward, key, None, 1)?.resume)
     }
 
-    /// Counts entries that were merged into their leaf durably, and lists those deleted that are left there.
+    /// Counts entries that were merged durably into their leaf, and lists deleted entries left there.
     pub(super) fn note_merged(&self, tree: SegmentId, entries: &[BufferedEntry]) {
         self.counts.merged(entries);
         let purge_before = self.purge_before();
@@ -170,7 +175,7 @@ impl ChangeBuffer {
 }
 
 impl ChangeBuffer {
-    /// Puts the copies in their leaves' places.
+    /// Replaces the leaves with their copies.
     pub(super) fn finish_relocation(&self, relocation: &mut Relocation) -> Result<()> {
         let finished = self.finish(relocation);
         relocation.copied.iter().for_each(|(leaf, _)| _ = self.forget_copy(leaf.page_no()));

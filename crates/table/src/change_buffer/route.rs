@@ -1,17 +1,19 @@
-//! Where a change goes: to its leaf, or to the buffer.
+//! Routing: decides whether a change goes to its leaf or to the buffer.
 //!
 //! | leaf | change |
 //! |---|---|
-//! | in memory, changed since it was written | is made there |
-//! | in memory, unchanged | is made there if all pages fit in memory; else it is buffered, and made in memory alone |
-//! | in memory, changed there alone | is buffered, and made in memory alone |
-//! | not in memory | is buffered |
+//! | in memory, changed since it was written | made there |
+//! | in memory, unchanged | made there if all pages fit in memory; else buffered, and also made in memory |
+//! | in memory, changed only there | buffered, and also made in memory |
+//! | not in memory | buffered |
 //!
-//! An unchanged leaf that takes a change directly has to be written for it, which is dear where leaves change seldom between two times that
-//! they are written; a change that is buffered costs what it takes in the log and in a run, and readers find it made all the same.
+//! An unchanged leaf that is changed directly must be written for that change, which is expensive if leaves seldom
+//! change between two writes. A buffered change costs only its bytes in the log and in a run, and readers find it
+//! made all the same.
 //!
-//! Of a leaf with much pending, or for a change that is not to be buffered, the leaf is merged by log first. Much: a page of it. More would not fit the
-//! leaf anyhow; and where inserts ascend, all go to one leaf, which had better be changed directly.
+//! A leaf with many pending changes is merged by log first, and so is a leaf whose change must not be buffered. Many
+//! means a page: more would not fit the leaf, and if inserts ascend, all go to one leaf, which had better be changed
+//! directly.
 
 use super::ChangeBuffer;
 use super::together::Together;
@@ -23,7 +25,7 @@ use leafline_btree::{
 use leafline_storage::{PageNo, Reservation};
 use std::sync::atomic::Ordering;
 
-/// Which changes are buffered.
+/// The changes that are buffered.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(u8)]
 pub enum ChangeBuffering {
@@ -32,23 +34,23 @@ pub enum ChangeBuffering {
     None,
     /// New entries.
     Inserts,
-    /// New entries, and that entries are deleted.
+    /// New entries, and deletions of entries.
     All,
 }
 
-/// Bytes that are pending of leaves, about, since the database was opened. Leaves share counters, of which there are enough for what may be
-/// buffered in all, so that one seldom has to answer for others.
+/// The approximate number of pending bytes of each leaf since the database was opened. Leaves share counters. There
+/// are enough of them for the maximum of buffered changes, so that a leaf is seldom charged for others.
 #[derive(Default)]
 pub(super) struct Heavy(Vec<u32>);
 
-/// Bytes of an entry on a leaf beyond key and payload, mostly.
+/// The usual size of an entry on a leaf beyond key and payload, in bytes.
 const ENTRY_OVERHEAD: usize = 8;
-/// Bytes of changes for each counter.
+/// The bytes of changes for each counter.
 const BYTES_PER_COUNTER: u64 = 256;
 const MOST_COUNTERS: u64 = 1 << 22;
 
 impl Heavy {
-    /// Has counters for so many bytes.
+    /// Makes counters for this many bytes.
     pub(super) fn set_most(&mut self, bytes: u64) {
         let counters = (bytes / BYTES_PER_COUNTER).clamp(1 << 10, MOST_COUNTERS).next_power_of_two() as usize;
         if self.0.len() != counters {
@@ -57,7 +59,7 @@ impl Heavy {
     }
 
     fn counter(&mut self, leaf: PageNo) -> Option<&mut u32> {
-        // Fibonacci hashing: neighbours are far apart.
+        // Fibonacci hashing: neighbours get distant counters.
         let hash = leaf.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let at = hash as usize & self.0.len().wrapping_sub(1);
         self.0.get_mut(at)
@@ -80,16 +82,16 @@ impl Heavy {
     }
 }
 
-/// How a change is made on a leaf in memory, by the number of its operation.
+/// Makes a change on a leaf in memory, by the number of its operation.
 pub(crate) type Decide<'d, 'b> = &'d mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>;
 
 impl ChangeBuffer {
-    /// Which changes are buffered from now on.
+    /// Sets which changes are buffered from now on.
     pub(crate) fn set_mode(&self, mode: ChangeBuffering) {
         self.mode.store(mode as u8, Ordering::Relaxed);
     }
 
-    /// Which changes are buffered.
+    /// The changes that are buffered.
     pub(crate) fn mode(&self) -> ChangeBuffering {
         match self.mode.load(Ordering::Relaxed) {
             1 => ChangeBuffering::Inserts,
@@ -98,12 +100,12 @@ impl ChangeBuffer {
         }
     }
 
-    /// Has leaves written, or driven out of memory, before each change, so that all changes are buffered: for tests.
+    /// Sets whether leaves are written, or evicted, before each change, so that all changes are buffered; for tests.
     pub(crate) fn set_forced(&self, forced: bool) {
         self.force.store(forced, Ordering::Relaxed);
     }
 
-    /// Whether a change of a non-unique secondary index would be buffered if its leaf is not in memory.
+    /// Returns whether a change of a non-unique secondary index is buffered if its leaf is not in memory.
     pub(crate) fn takes(&self, op: &Op) -> bool {
         let wanted = match (self.mode(), op) {
             (ChangeBuffering::All, _) => true,
@@ -118,11 +120,12 @@ impl ChangeBuffer {
         key <= self.catalog.max_key_len() && key + payload <= self.catalog.max_entry_len()
     }
 
-    /// Makes the change of the first of `ops`, which ascend by key, for the commit at `ts` on a non-unique secondary index, by `decide` where
-    /// its leaf is in memory, and then those of the others that are on this leaf and fit it; or buffers it, and those of the next that are to be buffered,
-    /// too ([`super::together`]). How many, and whether they were buffered.
-    /// The commit cannot go back: where its leaf cannot be merged, because it is damaged or the disk is full, the change is buffered
-    /// whatever the mode.
+    /// Makes changes of a non-unique secondary index for the commit at `ts`; `ops` ascend by key. If the first leaf
+    /// is in memory, makes the first change by `decide`, and then the following ones that are on this leaf and fit
+    /// it. Otherwise buffers the first change, and the following ones that are to be buffered too
+    /// ([`super::together`]). Returns the number of changes, and whether they were buffered. The commit cannot go
+    /// back: if its leaf cannot be merged, because it is damaged or the disk is full, the change is buffered whatever
+    /// the mode.
     pub(crate) fn apply(
         &self,
         tree: &Tree,
@@ -134,7 +137,7 @@ impl ChangeBuffer {
         let Some(op) = ops.first() else { return Ok((0, false)) };
         let purge_before = self.purge_before();
         let mut cannot_merge = false;
-        // Whether it is buffered although its leaf is in memory, if that is unchanged.
+        // Whether the change is buffered although its leaf is in memory, if that is unchanged.
         let mut take = self.is_tight.load(Ordering::Relaxed) && self.is_to_be_buffered(op);
         if self.force.load(Ordering::Relaxed) && self.takes(op) {
             take = ts.0.is_multiple_of(2) && self.is_to_be_buffered(op);
@@ -162,7 +165,8 @@ impl ChangeBuffer {
                 if self.is_pending(tree.id()) {
                     cannot_merge = !self.merge_for_commit(tree, op)?;
                 } else {
-                    // What is buffered from here on is none of this leaf: its rows' commits are this one's.
+                    // Changes that are buffered from here on do not belong to this leaf, because the commits of its
+                    // rows are this one.
                     tree.get(op.key(), |_| ())?;
                 }
                 take = false;
@@ -194,29 +198,29 @@ impl ChangeBuffer {
         }
     }
 
-    /// Notes what was buffered of a leaf: the bytes that it takes there, about.
+    /// Notes the changes buffered of a leaf: their approximate size there.
     pub(super) fn note_pending(&self, leaf: PageNo, ops: &[Op]) {
         let bytes = ops.iter().map(|op| op.key().len() + op.payload_len() + ENTRY_OVERHEAD).sum();
         self.heavy.lock().add(leaf, bytes);
     }
 
-    /// Whether so much is pending of a leaf that it is to be merged.
+    /// Returns whether a leaf has so many pending changes that it should be merged.
     pub(super) fn is_heavy(&self, leaf: PageNo) -> bool {
         self.heavy.lock().bytes(leaf) > self.store.page_size()
     }
 
-    /// Whether a change would be buffered now.
+    /// Returns whether a change would be buffered now.
     pub(super) fn is_to_be_buffered(&self, op: &Op) -> bool {
         self.takes(op) && self.has_l0()
     }
 
-    /// Looks whether all pages fit in memory.
+    /// Checks whether all pages fit in memory.
     pub(crate) fn look_at_memory(&self) {
         self.is_tight.store(self.store.exceeds_memory(), Ordering::Relaxed);
     }
 
-    /// Merges the leaf of a change by log, at the cost of the margin if need be. False: that cannot be done, and the leaf is not in memory;
-    /// the change can be buffered.
+    /// Merges the leaf of a change by log, at the cost of the margin if necessary. Returns false if that is
+    /// impossible and the leaf is not in memory; the change can then be buffered.
     fn merge_for_commit(&self, tree: &Tree, op: &Op) -> Result<bool> {
         let reserve = |pages, log| self.store.reserve_at_once(pages, log, true);
         match self.merge_leaf(tree, op.key(), &reserve) {
@@ -230,8 +234,8 @@ impl ChangeBuffer {
         self.fits(op) && self.has_l0()
     }
 
-    /// Merges the leaf that holds `key` by log; then it is in memory, and lacks nothing. Returns where the next leaf begins; `None` is
-    /// the end of the tree.
+    /// Merges the leaf that contains `key` by log; then it is in memory and lacks nothing. Returns the beginning of
+    /// the next leaf; `None` at the end of the tree.
     pub(crate) fn merge_leaf(
         &self,
         tree: &Tree,
@@ -262,7 +266,7 @@ impl ChangeBuffer {
     ) -> Result<()> {
         let page = leaf.page_no();
         self.forget_copy(page);
-        // Nothing of this leaf is buffered while it is held: all there is has an older generation.
+        // No change of this leaf is buffered while it is held: all existing changes have an older generation.
         let through = self.store.log_end().0;
         let mut reserve = |pages, log| reserve(pages, log).map_err(BtreeError::from);
         tree.merge_raw(leaf, pending, through, self.purge_before(), &mut reserve)?;
@@ -272,5 +276,5 @@ impl ChangeBuffer {
     }
 }
 
-/// Sets pages and log bytes aside.
+/// Reserves pages and log bytes.
 pub(crate) type Reserve<'r> = dyn Fn(usize, usize) -> leafline_storage::Result<Reservation> + 'r;

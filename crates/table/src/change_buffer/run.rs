@@ -1,13 +1,15 @@
-//! From L0 to the run: freezing, and merging what is frozen with the run there is.
+//! Writes L0 to the run: freezes L0, and merges the frozen tree with the existing run.
 //!
-//! 1. An empty L0 takes the place of the one that is full, which is *frozen*; both are in the catalog's row by one record.
-//! 2. A new run is written of what is frozen and of the old run, past pool and log. Left out is what a sweep has merged, and
-//!    changes of trees that are gone.
-//! 3. One record puts it in the place of both, whose segments are freed then.
+//! 1. An empty L0 replaces the full one, which is *frozen*. One record puts both into the catalog's row.
+//! 2. A new run is written from the frozen tree and the old run, without pool and log. It leaves out what a sweep has
+//!    merged, and changes of dropped trees.
+//! 3. One record replaces both with the new run; their segments are then freed.
 //!
-//! An L0 that cannot be read goes the same way, and is given up there ([`super::lost`]); with nothing in it another takes its place, and nothing is lost.
+//! An L0 that cannot be read goes the same way, and is given up ([`super::lost`]). If it is empty, another one
+//! replaces it, and nothing is lost.
 //!
-//! What a crash leaves is named by the row, or freed by the next open. Changes are buffered, and leaves merged, all the while.
+//! After a crash the row names the trees, or the next open frees them. Meanwhile changes are buffered, and leaves
+//! merged.
 
 use super::entry::{Entries, split_key};
 use super::state::Sources;
@@ -21,10 +23,10 @@ use leafline_storage::{SegmentId, SegmentState};
 use std::cmp::Ordering as Order;
 use std::sync::atomic::Ordering;
 
-/// How full the pages of a run are: they never change.
+/// The fill factor of the pages of a run, which never change.
 const FILL_PERCENT: u32 = 100;
 
-/// What is in a new run.
+/// The contents of a new run.
 #[derive(Default)]
 struct Written {
     tree: Option<Tree>,
@@ -32,7 +34,7 @@ struct Written {
     bytes: u64,
 }
 
-/// The next entry of a tree, if there is one; `unreadable` tells which tree cannot be read.
+/// The next entry of a tree, if there is one. If the tree cannot be read, `unreadable` is set to it.
 fn peek<'e>(
     entries: &'e mut Option<Entries>,
     tree: Option<&Tree>,
@@ -55,7 +57,7 @@ impl ChangeBuffer {
         self.put_l0(&mut |sources, l0| sources.l0 = Some(l0))
     }
 
-    /// Makes a tree and has `place` put it among the others; the row names it before anybody finds it there.
+    /// Makes a tree, and calls `place` to add it to the others. The row names it before anybody finds it there.
     fn put_l0(&self, place: &mut dyn FnMut(&mut Sources, Tree)) -> Result<()> {
         let l0 = create_tree(&self.store, LeafFormat::Plain)?;
         let mut reservation = match Sources::reserve(&self.catalog) {
@@ -68,14 +70,14 @@ impl ChangeBuffer {
         let mut sources = self.sources.write();
         let mut next = sources.clone();
         place(&mut next, l0);
-        // If this fails the row may name the tree all the same, so it stays until the next open.
+        // If this fails, the row may name the tree all the same, so that it stays until the next open.
         next.save(&self.catalog, &mut reservation)?;
         *sources = next;
         self.counts.freeze();
         Ok(())
     }
 
-    /// Writes L0, if there is anything in it, and the run to a new run. `is_there` says which trees are not gone.
+    /// Writes L0, unless it is empty, and the run to a new run. `is_there` returns whether a tree still exists.
     pub(super) fn freeze(&self, sweep: &mut Sweep, is_there: &dyn Fn(SegmentId) -> bool) -> Result<()> {
         loop {
             self.freeze_l0()?;
@@ -92,7 +94,7 @@ impl ChangeBuffer {
         }
     }
 
-    /// Freezes L0 unless something is frozen, or L0 is empty. An empty one that cannot be read is freed.
+    /// Freezes L0 unless a tree is frozen or L0 is empty. An empty L0 that cannot be read is freed.
     pub(super) fn freeze_l0(&self) -> Result<()> {
         let l0 = {
             let sources = self.sources.read();
@@ -109,18 +111,18 @@ impl ChangeBuffer {
         let mut emptied = None;
         self.put_l0(&mut |sources, l0| match self.counts.l0_bytes() {
             0 => emptied = sources.l0.replace(l0),
-            // All that have anything pending: those of L0 are among them.
+            // All trees with pending changes, which include those of L0.
             bytes => sources.freeze(l0, bytes, self.trees.read().iter().copied()),
         })?;
         Ok(emptied.map_or(Ok(()), |l0| self.store.drop_segment(l0.id()))?)
     }
 
-    /// Frees the run: all of it has been merged.
+    /// Frees the run, because all of it was merged.
     pub(super) fn drop_run(&self) -> Result<()> {
         self.replace(Written::default()).map(drop)
     }
 
-    /// Puts a run in the place of what is frozen and of the run. False: L0 cannot be read.
+    /// Replaces the frozen tree and the run with a new run. Returns false if L0 cannot be read.
     fn replace(&self, written: Written) -> Result<bool> {
         let mut reservation = match Sources::reserve(&self.catalog) {
             Ok(reservation) => reservation,
@@ -134,7 +136,7 @@ impl ChangeBuffer {
         let leaf_bytes = pages.map(|segment| segment.pages).sum::<u64>() * self.store.page_size() as u64;
         let (before, is_readable) = {
             let mut sources = self.sources.write();
-            // Before the set is locked: the threads that complete reads ask it.
+            // This comes before the set is locked, because the threads that complete reads ask it.
             let (of_l0, is_readable) = match self.watched(sources.l0.as_ref().map(trees_in).transpose()) {
                 Ok(trees) => (trees.unwrap_or_default(), true),
                 Err(error) if error.is_damage() => (self.trees.read().iter().copied().collect(), false),

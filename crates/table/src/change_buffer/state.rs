@@ -7,10 +7,10 @@
 //! | bytes of changes in frozen, run | each u64 |
 //! | trees that frozen and run have changes of, or had | u32 number ([`UNLISTED`]: too many for the row), each u64 |
 //!
-//! Opening the database reads L0's beginnings of trees and nothing of the others, however large they are.
+//! Opening the database reads where the trees begin in L0, and nothing of the other trees, however large they are.
 //!
-//! It is written by a mini-transaction of its own, outside of commits, so that recovery knows the buffer before it finishes the
-//! commits that are in doubt. Trees that it does not name are freed by the next open.
+//! The row is written by a mini-transaction of its own, outside of commits, so that recovery knows the buffer before
+//! it finishes the commits in doubt. The next open frees trees that the row does not name.
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::CHANGE_BUFFER;
@@ -21,29 +21,29 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 const FORMAT: u8 = 1;
-/// Number of trees in the row where they are not listed.
+/// The number of trees in a row that does not list them.
 const UNLISTED: u32 = u32::MAX;
-/// Bytes of the row but for the list.
+/// The size of the row without the list, in bytes.
 const HEAD: usize = 1 + 3 * 16 + 2 * 8 + 4;
 const KEY_BYTES: usize = 9;
 
 /// The trees, newest changes first.
 #[derive(Clone)]
 pub(super) struct Sources {
-    /// Takes changes.
+    /// Receives changes.
     pub(super) l0: Option<Tree>,
-    /// Was L0, and is being written to a run.
+    /// The former L0, which is being written to a run.
     pub(super) frozen: Option<Tree>,
     /// Written at once, never changed.
     pub(super) run: Option<Tree>,
-    /// Bytes of changes in what is frozen, and in the run.
+    /// The bytes of changes in the frozen tree, and in the run.
     pub(super) bytes: [u64; 2],
-    /// Trees that these have changes of, or had. `None`: it is not known which, too many.
+    /// The trees that these have changes of, or had. `None` if there are too many to know.
     pub(super) of_trees: Option<BTreeSet<SegmentId>>,
 }
 
 impl Sources {
-    /// A tree that cannot be read is not one of them any more.
+    /// Removes a tree that cannot be read.
     pub(super) fn forget(&mut self, source: SegmentId) {
         for tree in [&mut self.l0, &mut self.frozen, &mut self.run] {
             if tree.as_ref().is_some_and(|tree| tree.id() == source) {
@@ -76,12 +76,12 @@ impl Sources {
         Ok(Sources { l0, frozen, run, bytes, of_trees })
     }
 
-    /// Nothing but L0.
+    /// The state with L0 alone.
     pub(super) fn new(l0: Option<Tree>) -> Sources {
         Sources { l0, frozen: None, run: None, bytes: [0; 2], of_trees: Some(BTreeSet::new()) }
     }
 
-    /// L0 is frozen, with what was in it, and `l0` takes its place.
+    /// Freezes L0 with its contents, and puts `l0` in its place.
     pub(super) fn freeze(&mut self, l0: Tree, bytes: u64, of_trees: impl Iterator<Item = SegmentId>) {
         self.frozen = self.l0.replace(l0);
         self.bytes = [bytes, self.bytes[1]];
@@ -90,7 +90,7 @@ impl Sources {
         }
     }
 
-    /// Log bytes and pages to reserve for [`save`](Self::save).
+    /// Reserves the log bytes and pages for [`save`](Self::save).
     pub(super) fn reserve(catalog: &Tree) -> Result<Reservation> {
         let log = catalog.worst_case_log(KEY_BYTES, catalog.max_entry_len());
         Ok(catalog.store().reserve(catalog.worst_case_pages(), log)?)
@@ -123,7 +123,7 @@ impl Sources {
         Ok(catalog.modify(reservation, &key(), CommitTs::NONE, &mut |_| put.clone())?)
     }
 
-    /// All that there are, oldest changes first.
+    /// All existing trees, oldest changes first.
     pub(super) fn trees(&self) -> impl Iterator<Item = &Tree> {
         [&self.run, &self.frozen, &self.l0].into_iter().flatten()
     }

@@ -1,23 +1,26 @@
-//! Sweeps: merging the leaves that the run has changes of, in the order of keys, many changes a leaf; and when that is done.
+//! Sweeps: merge the leaves that the run has changes of, in the order of keys, many changes for each leaf.
 //!
-//! A sweep begins where the last run was written and goes round: to the end of the run, then from its beginning. When it has gone
-//! over all of it the run is freed. A leaf is merged with all that is pending of it, what is in L0 included, into a copy that takes its place
-//! ([`super::relocate`]), or where it is. Leaves are read ahead in batches. A leaf that cannot be read keeps its tree's changes: the run is not freed as long as there are any.
+//! A sweep begins where the last run was written, and goes round: to the end of the run, then from its beginning.
+//! When it has passed all of it, the run is freed. A leaf is merged with all its pending changes, including those in
+//! L0, into a copy that replaces it ([`super::relocate`]), or in place. Leaves are read ahead in batches. A leaf that
+//! cannot be read keeps its tree's changes, and the run is not freed as long as there are any.
 //!
-//! | backlog | what the thread does |
+//! | backlog | work of the thread |
 //! |---|---|
 //! | L0 at its limit | writes a run |
-//! | less than is worth a sweep | nothing, unless nothing was buffered for some seconds: then it sweeps until nothing is left |
-//! | what is worth a sweep | sweeps, [`BATCH`] leaves a round |
-//! | half as much again | sweeps without a pause, while there are writers |
-//! | three quarters of what is allowed | sweeps without a pause; writers wait the longer the more there is |
-//! | half as much again as is allowed | no more is buffered: writers read their leaves |
+//! | less than is worth a sweep | none, unless nothing was buffered for some seconds: then it sweeps until nothing is left |
+//! | worth a sweep | sweeps, [`BATCH`] leaves a round |
+//! | half as much again | sweeps without a pause while there are writers |
+//! | three quarters of the maximum | sweeps without a pause; writers wait the longer the larger the backlog is |
+//! | one and a half times the maximum | no more is buffered: writers read their leaves |
 //!
-//! What is *worth a sweep* is a part of a page for each leaf of the trees concerned, or half of what is allowed, if that is less. To wait for more would
-//! save little then, and every leaf that is read meanwhile has to be brought up to date with what lies in pages that are to be read, too.
+//! A backlog is *worth a sweep* if it is a part of a page for each leaf of the trees concerned, or half of the
+//! maximum if that is less. Waiting for more would save little, and every leaf that is read meanwhile must be brought
+//! up to date with changes in pages that must be read, too.
 //!
-//! **Writers** pay, beyond three quarters, for what they add with the time that sweeping it takes, measured; by then the share of that time
-//! grows from none to all of it. So they are slowed down to what sweeps can do, smoothly, and never stopped.
+//! **Writers** pay, beyond three quarters, for what they add: with the measured time that sweeping it takes. The
+//! share of that time grows from none to all of it. Writers are thus slowed down to the speed of sweeps, smoothly,
+//! and never stopped.
 
 use super::ChangeBuffer;
 use super::entry::{Entries, after_tree, buffer_key, split_key};
@@ -30,50 +33,50 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Leaves that are read as one batch, and merged in a round.
+/// The number of leaves that are read as one batch and merged in a round.
 const BATCH: usize = 64;
-/// Nothing was buffered for so long: there is time to sweep.
+/// If nothing was buffered for this long, there is time to sweep.
 const IDLE: Duration = Duration::from_secs(2);
-/// Of a page for each leaf of the trees that changes are pending of, the part that is worth a sweep.
+/// A backlog of a page for each leaf with pending changes, divided by this, is worth a sweep.
 const WORTH_PAGE_SHARE: u64 = 8;
-/// Changes are swept at the latest when they are about so old.
+/// The age at which changes are swept at the latest, approximately.
 const OLDEST: Duration = Duration::from_secs(600);
-/// Pauses after rounds that fail.
+/// The first pause after a round that failed.
 const FIRST_REST: Duration = Duration::from_millis(200);
 const LONGEST_REST: Duration = Duration::from_secs(60);
-/// Microseconds that sweeping a byte takes, as long as no sweep has told: about what a rotating disk does.
+/// The time to sweep a byte in microseconds, as long as no sweep has measured it: about that of a rotating disk.
 const UNKNOWN_SWEEP: f64 = 0.4;
-/// Longest that a commit waits.
+/// The longest wait of a commit.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// What the buffer has done and holds.
+/// The figures of the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ChangeBufferStats {
-    /// Changes buffered.
+    /// The number of changes buffered.
     pub buffered: u64,
-    /// Changes merged into leaves durably.
+    /// The number of changes merged durably into leaves.
     pub merged: u64,
-    /// Leaves merged durably.
+    /// The number of leaves merged durably.
     pub leaves_merged: u64,
-    /// Of these, those that were moved to fresh pages.
+    /// The number of these that were moved to fresh pages.
     pub leaves_moved: u64,
-    /// Leaves merged in memory alone, by who read them.
+    /// The number of leaves merged in memory only, by their readers.
     pub leaves_merged_softly: u64,
-    /// Buffered changes of leaves in memory, which were changed in memory alone.
+    /// The number of buffered changes of leaves in memory, which were changed there only.
     pub changed_softly: u64,
-    /// Bytes of changes in L0.
+    /// The bytes of changes in L0.
     pub l0_bytes: u64,
-    /// Bytes of changes in runs that have not been swept.
+    /// The bytes of changes in runs that have not been swept.
     pub run_bytes: u64,
-    /// Most bytes that there are to be.
+    /// The maximum number of bytes.
     pub most_bytes: u64,
-    /// Runs written.
+    /// The number of runs written.
     pub runs_written: u64,
-    /// Bytes of changes written to them.
+    /// The bytes of changes written to them.
     pub run_bytes_written: u64,
-    /// Microseconds that commits waited for sweeps.
+    /// The time that commits waited for sweeps, in microseconds.
     pub waited_us: u64,
-    /// Microseconds that sweeps took.
+    /// The time that sweeps took, in microseconds.
     pub swept_us: u64,
     /// Whether a sweep is under way.
     pub sweeping: bool,
@@ -97,12 +100,12 @@ pub(super) struct Counts {
     swept_us: AtomicU64,
     swept_bytes: AtomicU64,
     sweeping: AtomicU64,
-    /// Bytes of the leaves of trees that are in the run.
+    /// The bytes of the leaves of trees with changes in the run.
     leaf_bytes: AtomicU64,
 }
 
 impl Counts {
-    /// The buffer holds so many bytes: in L0, in what is frozen and in the run.
+    /// Sets the bytes in L0, in the frozen tree and in the run.
     pub(super) fn set_bytes(&self, l0: u64, [frozen, run]: [u64; 2]) {
         self.l0_bytes.store(l0, Ordering::Relaxed);
         self.frozen_bytes.store(frozen, Ordering::Relaxed);
@@ -131,17 +134,17 @@ impl Counts {
         self.merged.fetch_add(entries.len() as u64, Ordering::Relaxed);
     }
 
-    /// Bytes of changes in L0.
+    /// The bytes of changes in L0.
     pub(super) fn l0_bytes(&self) -> u64 {
         self.l0_bytes.load(Ordering::Relaxed)
     }
 
-    /// L0 is frozen. The caller keeps everybody from it.
+    /// Notes that L0 is frozen. The caller excludes everybody from it.
     pub(super) fn freeze(&self) {
         self.frozen_bytes.fetch_add(self.l0_bytes.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// All but L0 is a run of so many bytes, of trees whose leaves have so many.
+    /// Notes that everything except L0 is a run of this many bytes, of trees with this many bytes of leaves.
     pub(super) fn run_written(&self, bytes: u64, leaf_bytes: u64) {
         self.leaf_bytes.store(leaf_bytes, Ordering::Relaxed);
         self.frozen_bytes.store(0, Ordering::Relaxed);
@@ -152,7 +155,7 @@ impl Counts {
         }
     }
 
-    /// Bytes that are pending, about.
+    /// The approximate number of pending bytes.
     fn backlog(&self) -> u64 {
         [&self.l0_bytes, &self.frozen_bytes, &self.run_bytes]
             .map(|bytes| bytes.load(Ordering::Relaxed))
@@ -160,7 +163,7 @@ impl Counts {
             .sum()
     }
 
-    /// A sweep has gone over so many bytes of the run.
+    /// Notes that a sweep has passed this many bytes of the run.
     fn swept(&self, bytes: u64, took: Duration) {
         let left = |run: u64| Some(run.saturating_sub(bytes));
         let _ = self.run_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
@@ -182,42 +185,43 @@ enum State {
     /// Waits until there is enough to merge.
     #[default]
     Idle,
-    /// Goes over the run.
+    /// Sweeps the run.
     Sweeping { begun: Instant },
-    /// Pauses after a round that failed. `begun`: a sweep goes on afterwards.
+    /// Pauses after a round that failed. With `begun`, a sweep continues afterwards.
     Resting { until: Instant, begun: Option<Instant> },
 }
 
-/// The background work: its state, and where the sweep is.
+/// The background work: its state, and the position of the sweep.
 #[derive(Default)]
 pub(super) struct Sweep {
     state: State,
-    /// How long the last pause was; `None` after a round that succeeded.
+    /// The length of the last pause; `None` after a round that succeeded.
     pause: Option<Duration>,
-    /// Where it began on this run.
+    /// The key at which it began on this run.
     origin: Vec<u8>,
-    /// It has gone over what is before this, from the origin.
+    /// The key before which it has passed everything from the origin.
     position: Vec<u8>,
-    /// It has come to the end of the run and begun at its beginning.
+    /// Whether it has reached the end of the run and continued at its beginning.
     wrapped: bool,
-    /// A tree that leaves were moved of last, and a page beside which there may be room for more.
+    /// The tree whose leaves were moved last, and a page after which there may be room for more.
     place: Option<(SegmentId, PageNo)>,
-    /// Trees with a leaf that could not be merged.
+    /// The trees with a leaf that could not be merged.
     failed: BTreeSet<SegmentId>,
-    /// When something was buffered last, and how much had been by then.
+    /// The time when something was buffered last, and how much had been buffered by then.
     busy: Option<(Instant, u64)>,
-    /// Nothing is older than this.
+    /// Nothing pending is older than this.
     since: Option<Instant>,
-    /// Bytes of changes that a sweep could not merge; they are tried again when the database is opened, or merged on demand.
+    /// The bytes of changes that a sweep could not merge. They are tried again when the database is opened, or merged
+    /// on demand.
     stuck: u64,
-    /// The tree that a run could not be written from.
+    /// The tree that could not be read to write a run.
     pub(super) unreadable: Option<SegmentId>,
-    /// How often the device did not give it.
+    /// How often the device failed to read it.
     pub(super) refusals: u32,
 }
 
 impl Sweep {
-    /// Whether the sweep has gone over this key of the run.
+    /// Returns whether the sweep has passed this key of the run.
     pub(super) fn has_passed(&self, key: &[u8]) -> bool {
         let passed = match self.wrapped {
             false => self.origin.as_slice() <= key && key < self.position.as_slice(),
@@ -226,7 +230,7 @@ impl Sweep {
         passed && !split_key(key).is_ok_and(|(tree, _)| self.failed.contains(&tree))
     }
 
-    /// There is another run: the sweep goes round it from here.
+    /// Begins to sweep another run, from here round.
     pub(super) fn restart(&mut self) {
         self.origin.clone_from(&self.position);
         self.wrapped = false;
@@ -243,7 +247,7 @@ impl Sweep {
         };
     }
 
-    /// When the sweep that is under way began.
+    /// The time when the current sweep began.
     fn begun(&self) -> Option<Instant> {
         match self.state {
             State::Idle => None,
@@ -252,7 +256,7 @@ impl Sweep {
         }
     }
 
-    /// Ends a pause that is over; whether there is none any more.
+    /// Ends a pause that is over. Returns whether there is no pause any more.
     fn wake(&mut self) -> bool {
         if let State::Resting { until, begun } = self.state {
             if Instant::now() < until {
@@ -268,7 +272,7 @@ impl Sweep {
         self.state = State::Resting { until: Instant::now() + pause, begun: self.begun() };
     }
 
-    /// Pauses after a round that has failed, each time for longer.
+    /// Pauses after a round that has failed, longer each time.
     fn rest(&mut self) {
         let pause = self.pause.map_or(FIRST_REST, |pause| (2 * pause).min(LONGEST_REST));
         self.state = State::Resting { until: Instant::now() + pause, begun: self.begun() };
@@ -277,7 +281,7 @@ impl Sweep {
 }
 
 impl ChangeBuffer {
-    /// Sets the most bytes of changes there are to be, and those of L0.
+    /// Sets the maximum number of bytes of changes, and of those in L0.
     pub(crate) fn set_limits(&self, most: u64, freeze: u64) {
         self.heavy.lock().set_most(most);
         self.most_bytes.store(most, Ordering::Relaxed);
@@ -288,27 +292,27 @@ impl ChangeBuffer {
         self.most_bytes.load(Ordering::Relaxed).max(1)
     }
 
-    /// Bytes of changes that are worth a sweep.
+    /// The bytes of changes that are worth a sweep.
     fn worth_a_sweep(&self) -> u64 {
         let half = self.most() / 2;
         match self.counts.leaf_bytes.load(Ordering::Relaxed) {
-            // No run has told.
+            // No run has shown the size of its leaves yet.
             0 => half,
             leaves => (leaves / WORTH_PAGE_SHARE).max(self.freeze_bytes.load(Ordering::Relaxed)).min(half),
         }
     }
 
-    /// Whether what has been read of it since it was last looked into was damaged.
+    /// Returns whether damage was read since the buffer was last checked.
     fn is_suspect(&self) -> bool {
         self.suspect.load(Ordering::Relaxed)
     }
 
-    /// Whether so much is pending that no more is taken.
+    /// Returns whether so many changes are pending that no more are taken.
     pub(super) fn is_over_full(&self) -> bool {
         self.counts.backlog() > self.most() / 2 * 3
     }
 
-    /// What it has done and holds.
+    /// The figures of the buffer.
     pub(crate) fn stats(&self) -> ChangeBufferStats {
         let counts = &self.counts;
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -330,7 +334,7 @@ impl ChangeBuffer {
         }
     }
 
-    /// How long a commit that will buffer `bytes` waits before it begins.
+    /// Makes a commit that will buffer `bytes` wait before it begins.
     pub(crate) fn admit(&self, bytes: u64) {
         let (backlog, most) = (self.counts.backlog(), self.most());
         let gentle = most / 4 * 3;
@@ -349,7 +353,7 @@ impl ChangeBuffer {
 }
 
 impl ChangeBuffer {
-    /// What is to be done about buffered changes now. True: there is more to be done at once.
+    /// Does the next piece of work on buffered changes. Returns true if there is more to do at once.
     pub(super) fn tend(&self, host: &dyn Host) -> Result<bool> {
         let mut sweep = self.sweep.lock();
         if !sweep.wake() {
@@ -400,24 +404,26 @@ impl ChangeBuffer {
             counts.sweeping.store(0, Ordering::Relaxed);
             sweep.since = Some(begun);
         }
-        // As long as nobody writes, who reads need not share the device with it; but writers may be waiting for it.
+        // As long as nobody writes, readers need not share the device with sweeps; but writers may be waiting for
+        // them.
         let is_urgent = backlog > if before == buffered { self.most() / 4 * 3 } else { worth / 2 * 3 };
         Ok(!done && (is_idle || is_urgent))
     }
 
-    /// The same where there are no threads for it: after a commit, by who has made it, until it is not urgent.
+    /// Does the same work in a store without threads: the committing thread does it after its commit, until it is not
+    /// urgent.
     pub(crate) fn tend_here(&self, host: &dyn Host) {
         if self.worker.get().is_some() || self.counts.backlog() == 0 && !self.is_suspect() {
             return;
         }
-        // What fails is tried again by the next; what has stopped the store is reported to who uses it.
+        // The next commit tries again after a failure; a failure that has stopped the store is reported to its users.
         while self.tend(host).unwrap_or(false) {}
     }
 
     /// Merges all changes that are buffered now into their leaves.
     ///
     /// # Errors
-    /// What the store returns. Changes of leaves that cannot be read stay.
+    /// Errors of the store. Changes of leaves that cannot be read stay.
     pub(crate) fn merge_all(&self, host: &dyn Host) -> Result<()> {
         let mut sweep = self.sweep.lock();
         self.set_bound(host.bound());
@@ -427,7 +433,7 @@ impl ChangeBuffer {
         sweep.end();
         sweep.stuck = 0;
         if self.sources.read().frozen.is_some() {
-            // L0 has to wait until that is written.
+            // L0 must wait until that is written.
             self.freeze_changes(host, &mut sweep)?;
         }
         self.freeze_changes(host, &mut sweep)?;
@@ -436,7 +442,7 @@ impl ChangeBuffer {
         Ok(())
     }
 
-    /// Goes on with the sweep, for so many leaves; whether the run is done.
+    /// Continues the sweep for this many leaves. Returns whether the run is done.
     pub(super) fn sweep_some(&self, host: &dyn Host, sweep: &mut Sweep, leaves: usize) -> Result<bool> {
         let Some(run) = self.sources.read().run.clone() else {
             sweep.end();
@@ -445,7 +451,7 @@ impl ChangeBuffer {
         let begun = Instant::now();
         let swept = self.sweep_leaves(host, &run, sweep, leaves);
         let (bytes, done) = match swept {
-            // Writing a run tells what is to be given up.
+            // Writing a run shows which trees must be given up.
             Err(error) if error.is_damage() => {
                 self.freeze_changes(host, sweep)?;
                 return Ok(false);
@@ -461,7 +467,8 @@ impl ChangeBuffer {
         Ok(done)
     }
 
-    /// Merges the next leaves that the run has changes of: bytes of changes gone over, and whether the run is done.
+    /// Merges the next leaves that the run has changes of. Returns the bytes of changes passed, and whether the run
+    /// is done.
     fn sweep_leaves(
         &self,
         host: &dyn Host,
@@ -510,7 +517,7 @@ impl ChangeBuffer {
                 }
                 Err(error) => return Err(error),
             };
-            // What of the run lies on the leaf.
+            // The changes of the run that belong to the leaf.
             while let Some((key, payload)) = entries.peek()?.filter(|(key, _)| *key < beyond) {
                 swept += (key.len() + payload.len()) as u64;
                 entries.next()?;
@@ -520,7 +527,7 @@ impl ChangeBuffer {
         Ok((swept, false))
     }
 
-    /// Has the next leaves read that the run has changes of, as one batch.
+    /// Reads the next leaves that the run has changes of, as one batch.
     fn read_ahead_of_sweep(&self, host: &dyn Host, run: &Tree, sweep: &Sweep, leaves: usize) -> Result<()> {
         let mut entries = Entries::new(run, &sweep.position);
         let mut pages = Vec::with_capacity(leaves);
@@ -546,14 +553,14 @@ impl ChangeBuffer {
             });
             failed.map_or(Ok(()), Err)?;
             if let Err(error) = walked.map_err(TableError::from) {
-                // Who comes to the damaged page sees to that.
+                // The thread that merges the damaged page handles the damage.
                 if error.is_damage() { break } else { return Err(error) }
             }
         }
         Ok(self.store.prefetch_from_file(&pages)?)
     }
 
-    /// A sweep has gone over all of the run: frees it, but for what could not be merged. How many bytes that is.
+    /// Frees the run, which a sweep has passed, except for changes that could not be merged. Returns their bytes.
     fn finish_run(&self, host: &dyn Host, sweep: &mut Sweep) -> Result<u64> {
         if sweep.failed.is_empty() {
             self.drop_run()?;
@@ -563,7 +570,7 @@ impl ChangeBuffer {
         Ok(self.counts.run_bytes.load(Ordering::Relaxed))
     }
 
-    /// Merges a leaf, or copies it to be moved; where the next begins.
+    /// Merges a leaf, or copies it to be moved. Returns the beginning of the next leaf.
     fn sweep_leaf(
         &self,
         host: &dyn Host,
@@ -572,9 +579,9 @@ impl ChangeBuffer {
         tree: SegmentId,
         key: &[u8],
     ) -> Result<Option<Vec<u8>>> {
-        // Held, so that its segment is not freed.
+        // The handle keeps its segment from being freed.
         let Some(handle) = host.tree(tree) else { return Ok(None) };
-        // Once more if what was left of an extent is not enough.
+        // The second attempt is for the case that the rest of an extent is not enough.
         for _ in 0..2 {
             if moving.as_ref().is_none_or(|relocation| relocation.tree() != tree) {
                 self.end_moving(sweep, moving)?;
@@ -590,7 +597,7 @@ impl ChangeBuffer {
         self.merge_leaf(&handle.tree, key, &|pages, log| self.store.reserve(pages, log))
     }
 
-    /// Puts the leaves that were copied in their places; the sweep goes back to the first that could not be.
+    /// Replaces the copied leaves. The sweep goes back to the first that could not be replaced.
     fn end_moving(&self, sweep: &mut Sweep, moving: &mut Option<Relocation>) -> Result<()> {
         let Some(mut relocation) = moving.take() else { return Ok(()) };
         sweep.place = Some((relocation.tree(), relocation.place()));
@@ -607,7 +614,7 @@ impl ChangeBuffer {
         }
     }
 
-    /// Lists the deleted entries that merging has left for a purge.
+    /// Lists the deleted entries that merging has left for the purge.
     pub(crate) fn list_merged_ghosts(&self, host: &dyn Host) {
         for (ts, tree, key) in std::mem::take(&mut *self.ghosts.lock()) {
             host.add_ghost(ts, tree, &key);
@@ -615,7 +622,7 @@ impl ChangeBuffer {
     }
 }
 
-/// Takes entries up to `beyond`; the tree and key of the next one.
+/// Takes entries up to `beyond`. Returns the tree and key of the next one.
 fn skip_to(entries: &mut Entries, beyond: &[u8]) -> Result<Option<(SegmentId, Vec<u8>)>> {
     while entries.peek()?.is_some_and(|(key, _)| key.as_slice() < beyond) {
         entries.next()?;

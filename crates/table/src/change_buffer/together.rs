@@ -1,8 +1,9 @@
-//! Leaves that are held together, for changes of neighbouring keys that are buffered together: what finding and latching a leaf of L0 costs is paid
-//! once for those that go there, and so is a group of the log.
+//! Leaves that are held together, for changes of neighbouring keys that are buffered together. The cost of finding
+//! and latching a leaf of L0 is paid once for all changes that go there, and so is a group of the log.
 //!
-//! Who has a leaf held waits for no other leaf: whoever has that one may be waiting for this. So of the leaves after the first those are held that can
-//! be had at once, up to one that cannot; and no more than a few that are in memory, whose frames nobody else can have meanwhile.
+//! A thread that holds a leaf waits for no other leaf, because the holder of that one may be waiting for this one. Of
+//! the leaves after the first, it therefore holds those that are available at once, up to one that is not, and only a
+//! few that are in memory, whose frames nobody else can have meanwhile.
 
 use super::ChangeBuffer;
 use super::entry::entry_of;
@@ -11,20 +12,20 @@ use crate::txn::op::Op;
 use leafline_btree::{Beside, BufferedEntry, CommitTs, Finger, HeldLeaf, Tree};
 use leafline_storage::PageNo;
 
-/// Most changes that are buffered together: their bytes in L0 are not many more than they are on their leaves
+/// The maximum number of changes buffered together. Their bytes in L0 are not many more than on their leaves
 /// ([`together`](crate::txn::apply::together)).
 const MOST_CHANGES: usize = 32;
-/// Most leaves that are in memory.
+/// The maximum number of leaves in memory.
 const MOST_TAKEN: usize = 8;
 
-/// A leaf that is held, and how many changes it is to get.
+/// A held leaf, and the number of its changes.
 struct OneLeaf {
     held: HeldLeaf,
     page: PageNo,
     changes: usize,
 }
 
-/// Leaves that are held, of keys that ascend.
+/// Held leaves, with ascending keys.
 pub(super) struct Together(Vec<OneLeaf>);
 
 impl Together {
@@ -33,14 +34,14 @@ impl Together {
         Together(vec![OneLeaf { held, page, changes: 1 }])
     }
 
-    /// All the changes.
+    /// The number of all changes.
     pub(super) fn changes(&self) -> usize {
         self.0.iter().map(|leaf| leaf.changes).sum()
     }
 }
 
 impl ChangeBuffer {
-    /// Holds the leaves of more of `ops`, of which those that are held have the first ones.
+    /// Holds the leaves of more of `ops`; the leaves held already have the first ones.
     pub(super) fn hold_more(
         &self,
         together: &mut Together,
@@ -71,7 +72,8 @@ impl ChangeBuffer {
         }
     }
 
-    /// Notes what the leaves have got, of `ops`, which were buffered by the commit at `ts`, makes it on those that are in memory, and lets all of them go.
+    /// Notes the changes of `ops` that the leaves have received, which the commit at `ts` has buffered. Also makes
+    /// them on leaves in memory, and releases all leaves.
     pub(super) fn let_go(
         &self,
         together: Together,
