@@ -334,7 +334,7 @@ mod tests {
     use crate::device::{BLOCK, DirectoryEnv, Env, IoQueue, OpenMode, PageRead, aligned::AlignedBuf};
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// A page of a test. It panics when it is completed, if it is to.
+    /// A page of a test. Its completion panics if `panics`.
     struct Page {
         number: usize,
         buf: AlignedBuf,
@@ -364,8 +364,11 @@ mod tests {
         make_ring().ok().map(|_| (dir, file))
     }
 
+    /// Receives the number of each page read, with its first byte.
+    type Results = Receiver<(usize, io::Result<u8>)>;
+
     /// Reads of every second page, so that each is a request of its own; one of them panics.
-    fn reads(panics: usize) -> (Vec<PageRead<Page>>, Receiver<(usize, io::Result<u8>)>) {
+    fn reads(panics: usize) -> (Vec<PageRead<Page>>, Results) {
         let (done, results) = channel();
         let read = |number: usize| {
             let buf = AlignedBuf::zeroed(BLOCK);
@@ -375,7 +378,7 @@ mod tests {
         ((0..PAGES).step_by(2).map(read).collect(), results)
     }
 
-    fn all_but(results: &Receiver<(usize, io::Result<u8>)>, missing: usize) {
+    fn all_but(results: &Results, missing: usize) {
         let mut found: Vec<usize> = results
             .iter()
             .map(|(number, byte)| {

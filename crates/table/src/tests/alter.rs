@@ -1,4 +1,4 @@
-//! Tables that are changed: rows converted, old snapshots, names, crashes.
+//! ALTER TABLE: converted rows, old snapshots, names, crashes.
 
 use crate::alter::{Alteration, Rebuild, RowConverter};
 use crate::build::BuildControl;
@@ -10,7 +10,7 @@ use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
-/// Puts a column of twice the first in front of a row; refuses rows whose first column is `refused`.
+/// Puts a column with twice the first one in front of a row; rejects rows whose first column is `refused`.
 struct Doubled {
     refused: Option<i64>,
 }
@@ -102,14 +102,14 @@ fn rows_are_converted_all_or_none() {
     assert_eq!(found.len(), 500);
     assert!(found.iter().all(|row| matches!(&row[..2], [Value::Int(a), Value::Int(b)] if *a == 2 * b)));
 
-    // What was written before does not come in, what was read before goes on.
+    // A transaction that wrote before cannot commit; one that read before goes on.
     assert!(matches!(writing.commit(), Err(TableError::DefinitionChanged)));
     assert!(scan(&reading, &new, 0, &[0], crate::Direction::Forward).is_err(), "older than the table");
     drop(reading);
     engine.maintenance().purge().unwrap();
     assert_eq!(engine.store.segments().len(), segments);
 
-    // An alteration of a definition that is not in force any more.
+    // An alteration of a definition that is no longer in force.
     let spec = TableSpec::of(&old);
     let stale = engine.ddl().alter_table(&old, unchanged(&engine, &old, spec));
     assert!(matches!(stale, Err(TableError::DefinitionChanged)));
@@ -230,13 +230,13 @@ fn histograms_stay_with_columns_that_stay_what_they_are() {
     assert!(engine.catalog().version() > before, "plans are made anew");
     let table = engine.table("d", "t").unwrap();
     assert_eq!(table.histogram(1).map(|known| (**known).clone()), Some(histogram(1)));
-    // A column comes in front of them.
+    // A column is added in front of them.
     doubled(&engine, None, &[]).unwrap();
     let columns = |engine: &crate::Engine| -> Vec<usize> {
         engine.table("d", "t").unwrap().histograms.iter().map(|histogram| histogram.column).collect()
     };
     assert_eq!(columns(&engine), [2, 4]);
-    // One is renamed, so that its histogram goes.
+    // One is renamed and loses its histogram.
     let table = engine.table("d", "t").unwrap();
     let mut spec = TableSpec::of(&table);
     let old = std::mem::replace(&mut spec.columns[4].name, "renamed".into());

@@ -1,4 +1,5 @@
-//! The life of a table: what a statement sees, what a commit leaves, what is there after opening again.
+//! The life of a table: what statements see, what a commit leaves, and what remains after the database is
+//! opened again.
 
 use crate::testing::*;
 use crate::{
@@ -251,7 +252,7 @@ fn isolation_levels_differ_in_when_they_look() {
         transaction.begin_statement();
         assert_eq!(rows(&transaction.view(), &table).len(), seen);
     }
-    // What was not seen is still in the way.
+    // A row that the snapshot does not see still conflicts.
     assert!(matches!(repeatable.insert(&table, &values(1)), Err(TableError::DuplicateEntry { .. })));
     repeatable.refresh_snapshot().unwrap();
     assert_eq!(rows(&repeatable.view(), &table).len(), 1);

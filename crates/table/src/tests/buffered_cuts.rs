@@ -1,6 +1,8 @@
-//! Power cuts while changes are buffered, frozen, swept and read, in a partitioned table and one that changes places with a partition, among
-//! indexes that are built beside writers and dropped, partitions that are emptied, and tables that go. After opening again, rows are those after the
-//! last acknowledged step or the one that was running, every index agrees with them, and nothing is left of what is gone.
+//! Power cuts while changes are buffered, frozen, swept and read, in a partitioned table and in one that is
+//! exchanged with a partition. Meanwhile indexes are built and dropped while others write, partitions are
+//! emptied, and tables are dropped. After the database is opened again, the rows are those after the last
+//! acknowledged step or the one that was running, every index agrees with them, and nothing is left of
+//! dropped objects.
 
 use crate::alter::Alteration;
 use crate::build::BuildControl;
@@ -25,15 +27,15 @@ use std::sync::Arc;
 
 type Row = Vec<Value>;
 
-/// Rows of three partitions by id, and those of the table that changes places with the second.
+/// The rows of three partitions by id, and of the table that is exchanged with the second.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct State {
     places: [BTreeMap<i64, Row>; 4],
-    /// The table has one index more than the partitions.
+    /// Whether the table has one more index than the partitions.
     has_extra: bool,
 }
 
-/// Ids of each partition; those of the other table are the second's.
+/// The number of ids of each partition; the other table has the ids of the second.
 const IDS: i64 = 300;
 const OTHER: usize = 3;
 
@@ -43,7 +45,7 @@ fn table_spec(name: &str) -> TableSpec {
 
 fn partitioned_spec() -> TableSpec {
     let mut spec = table_spec("p");
-    // A unique key would have to have the deciding column.
+    // A unique key would have to contain the deciding column.
     spec.indexes.retain(|index| index.kind != IndexSpecKind::Unique);
     let part = |number: i64, end: Option<i64>| PartitionSpec {
         name: format!("p{number}"),
@@ -79,7 +81,7 @@ fn open_with(env: &SimulatedEnv, options: &EngineOptions) -> Result<Arc<Engine>>
     Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone())
 }
 
-/// What is in the database, every index compared with the rows.
+/// Reads the contents of the database, and compares every index with the rows.
 fn read_state(engine: &Arc<Engine>, what: &str) -> State {
     let mut state = State::default();
     let catalog = engine.catalog();
@@ -113,7 +115,7 @@ struct World {
     engine: Arc<Engine>,
     random: SmallRng,
     acknowledged: State,
-    /// What the running step leads to.
+    /// The state after the running step.
     running: Option<State>,
 }
 
@@ -224,7 +226,7 @@ impl World {
 
     fn run(&mut self, steps: usize) -> Result<()> {
         if self.engine.table("d", "x").is_err() {
-            // The power went between dropping it and making it.
+            // The power went off between dropping and making it.
             self.step(self.acknowledged.clone(), |engine| {
                 engine.ddl().create_table(&other_spec(), false).map(drop)
             })?;
@@ -239,7 +241,7 @@ impl World {
                 5 => drop(self.engine.maintenance().purge()?),
                 6 => self.engine.store.checkpoint()?,
                 7 => {
-                    // Read, so that leaves are merged in memory.
+                    // Reads, so that leaves are merged in memory.
                     let table = self.engine.table("d", "p")?;
                     for stored in table.stored() {
                         scan(&view(&self.engine), stored, 1, &[], Direction::Reverse)?;
@@ -260,7 +262,7 @@ fn other_spec() -> TableSpec {
     TableSpec { name: "x".into(), partitioning: None, ..partitioned_spec() }
 }
 
-/// Changes buffered, leaves swept, and those of them that were moved.
+/// Returns the numbers of changes buffered, of leaves swept, and of leaves moved.
 fn run(seed: u64) -> [u64; 3] {
     let mut random = SmallRng::seed_from_u64(seed);
     let options = small(&mut random);
@@ -329,7 +331,7 @@ fn add(counts: &mut [u64; 3], engine: &Engine) {
 fn power_cuts_at_any_point_of_buffering_and_sweeping_lose_nothing_and_leave_nothing() {
     let first = seed();
     let mut counts = [0; 3];
-    // Few of the lives are long enough for leaves to be moved.
+    // Only some of the lives are long enough for leaves to be moved.
     for round in 0..100 * scale() {
         if round >= 10 * scale() && counts.iter().all(|count| *count > 0) {
             break;

@@ -1,5 +1,6 @@
-//! Loads of empty tables, builds of several indexes, and tables that are built anew, with sorts in files: the power goes at any write, or they are stopped
-//! anywhere. The table is as before or as after then, and nothing else is left.
+//! Loads of empty tables, builds of several indexes, and rebuilds of tables, with sorts in files. The power
+//! goes off at any write, or the work is stopped anywhere. The table is then as before or as after, and
+//! nothing else is left.
 
 use super::crash::{State, read_state};
 use crate::build::BuildControl;
@@ -18,14 +19,14 @@ use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is done to the table.
+/// The work done to the table.
 #[derive(Clone, Copy, Debug)]
 enum Work {
-    /// It is empty and filled.
+    /// Fills an empty table.
     Load,
-    /// It has rows and gets indexes, while nobody writes, or as if somebody might.
+    /// Adds indexes to a table with rows, while nobody writes, or online.
     Indexes { beside: bool },
-    /// It has rows and gets another primary key, in the same way.
+    /// Gives a table with rows another primary key, in the same ways.
     Anew { beside: bool },
 }
 
@@ -93,7 +94,7 @@ fn load(engine: &Arc<Engine>, rows: &[Vec<Value>], control: &BuildControl) -> Re
     loader.finish().map(drop)
 }
 
-/// Rows in no order.
+/// Rows in random order.
 fn shuffled(count: i64, random: &mut SmallRng) -> Vec<Vec<Value>> {
     let engine = open(&SimulatedEnv::new());
     let table: Arc<TableDef> = create(&engine, &keyed_spec());
@@ -103,7 +104,7 @@ fn shuffled(count: i64, random: &mut SmallRng) -> Vec<Vec<Value>> {
     ids.into_iter().map(&mut values).collect()
 }
 
-/// Without a store that writes by itself, but with threads that sort.
+/// The control of a build with threads that sort, for a store without threads of its own.
 fn with_threads(engine: &Engine, threads: usize) -> BuildControl {
     BuildControl { threads, ..BuildControl::of(engine) }
 }
@@ -112,13 +113,13 @@ fn opened(env: &SimulatedEnv) -> Result<Arc<Engine>> {
     Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options())
 }
 
-/// The files of sorts are gone.
+/// Checks that the files of sorts are removed.
 fn no_files_are_left(env: &SimulatedEnv, what: &str) {
     let left = if env.exists("temp").unwrap() { env.list("temp").unwrap() } else { Vec::new() };
     assert!(left.is_empty(), "{what}: {left:?}");
 }
 
-/// The states before and after.
+/// The states before and after the work.
 fn states(work: Work, rows: &[Vec<Value>]) -> (State, State) {
     let engine = open(&SimulatedEnv::new());
     work.begin(&engine, rows).unwrap();
@@ -127,7 +128,8 @@ fn states(work: Work, rows: &[Vec<Value>]) -> (State, State) {
     (before, read_state(&engine, "after"))
 }
 
-/// Cuts the power at the n-th change of the disk from the beginning of the work on; whether it was done before that.
+/// Cuts the power at the n-th change of the disk from the beginning of the work on. Returns whether the work
+/// was done before that.
 fn cut_at(work: Work, rows: &[Vec<Value>], (before, after): &(State, State), n: u64, seed: u64) -> bool {
     let what = format!("seed {seed}, {work:?}, cut at {n}");
     let env = SimulatedEnv::new();
@@ -146,7 +148,7 @@ fn cut_at(work: Work, rows: &[Vec<Value>], (before, after): &(State, State), n: 
     let found = read_state(&engine, &what);
     assert!(found == *after || (!done && found == *before), "{what}: {done}, {found:#?}");
     no_files_are_left(&env, &what);
-    // It can be done again.
+    // The work can be repeated.
     if found == *before {
         work.run(&engine, rows, &with_threads(&engine, 0)).unwrap();
         assert_eq!(read_state(&engine, &what), *after, "{what}");
@@ -192,7 +194,7 @@ fn a_build_that_is_stopped_anywhere_leaves_nothing() {
             let what = format!("seed {seed}, {work:?}, stopped at {n}");
             let control = with_threads(&engine, (n % 3) as usize);
             let (cancel, done) = (control.cancel.clone(), AtomicU64::new(0));
-            // Asked of each operation of the disk.
+            // Called for each operation of the disk.
             env.set_fault(Some(Arc::new(move |_, _, _| {
                 if done.fetch_add(1, Ordering::Relaxed) == n {
                     cancel.cancel(CancelReason::QueryKilled);

@@ -1,5 +1,6 @@
-//! The change buffer by itself: what readers see while it fills, under threads and a small pool; sweeps; what DDL leaves
-//! behind; switching it off; damage. The models, crashes and faults of the other tests run over it, too (`buffering_options`).
+//! The change buffer alone: what readers see while it fills, with threads and a small pool; sweeps; what DDL
+//! leaves behind; switching it off; damage. The models, crashes and faults of the other tests run with it,
+//! too (`buffering_options`).
 
 use crate::catalog::TableDef;
 use crate::change_buffer::ChangeBuffering;
@@ -36,7 +37,7 @@ fn values(table: &TableDef, id: i64, value: i64) -> Vec<Value> {
     row(table, &[Some(id), None, Some(value % 900), Some(value)])
 }
 
-/// `keyed_spec` with rows whose indexed values are drawn.
+/// `keyed_spec` with rows whose indexed values are random.
 fn filled(
     env: &SimulatedEnv,
     options: &EngineOptions,
@@ -55,7 +56,7 @@ fn filled(
     (engine, table)
 }
 
-/// Gives a row another value; false if another transaction was in the way.
+/// Gives a row another value. Returns false if another transaction conflicted.
 fn change(engine: &Arc<Engine>, table: &Arc<TableDef>, id: i64, value: i64) -> bool {
     let mut transaction = engine.transactions().begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
     transaction.begin_statement();
@@ -76,7 +77,7 @@ fn change(engine: &Arc<Engine>, table: &Arc<TableDef>, id: i64, value: i64) -> b
     }
 }
 
-/// Id and value by an index, ascending by id.
+/// Ids and values read by an index, ascending by id.
 fn by_index(
     engine: &Arc<Engine>,
     table: &Arc<TableDef>,
@@ -160,7 +161,7 @@ fn what_is_buffered_is_seen_estimated_kept_over_restarts_and_swept_in_the_end() 
     let expected = by_index(&engine, &table, 0, Direction::Forward);
     for index in [2, 3] {
         assert!(by_index(&engine, &table, index, Direction::Forward) == expected, "seed {seed}");
-        // Ghosts that wait for a purge are no entries of it.
+        // Ghosts that wait for a purge do not count as entries.
         let tree = engine.tree(&table.indexes[index]).unwrap();
         let estimate = tree.estimate(&[], None).unwrap().entries;
         assert!((estimate - ROWS as f64).abs() < ROWS as f64 / 2.0, "seed {seed}: {estimate}");
@@ -170,7 +171,7 @@ fn what_is_buffered_is_seen_estimated_kept_over_restarts_and_swept_in_the_end() 
     let engine = open_with(&env, &options);
     let after = engine.maintenance().change_buffer_stats();
     assert_eq!(after.l0_bytes > 0, before.l0_bytes > 0, "seed {seed}: {before:?}, {after:?}");
-    // What was swept of the run is not remembered.
+    // The bytes of the run that were swept are not remembered.
     assert!(after.run_bytes >= before.run_bytes, "seed {seed}: {before:?}, {after:?}");
     let table = engine.table("d", "t").unwrap();
     for index in [0, 2, 3] {
@@ -230,7 +231,7 @@ fn damage(seed: u64, while_open: bool) {
     let sources: Vec<SegmentId> = engine.change_buffer.segments().into_iter().collect();
     let source = sources[random.random_range(0..sources.len())];
     let is_l0 = engine.change_buffer.l0().is_some_and(|l0| l0.id() == source);
-    // Nothing is lost with an empty one that is known to be empty.
+    // An empty tree that is known to be empty loses nothing.
     let loses = !(while_open && is_l0 && engine.maintenance().change_buffer_stats().l0_bytes == 0);
     let mut pages = engine.store.segment_pages(source).unwrap();
     if random.random() {
@@ -260,7 +261,7 @@ fn damage(seed: u64, while_open: bool) {
         Err(error) => assert!(index > 1 && error.is_damage(), "{what}: index {index}: {error}"),
     };
     [0, 2, 3].into_iter().for_each(|index| is_right(&engine, &table, index));
-    // What can be merged is; the rest is given up, once and for all.
+    // Everything that can be merged is; the rest is given up for good.
     engine.maintenance().merge_changes().unwrap();
     let stats = engine.maintenance().change_buffer_stats();
     assert_eq!((stats.l0_bytes, stats.run_bytes), (0, 0), "{what}");

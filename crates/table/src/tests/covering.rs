@@ -1,5 +1,5 @@
-//! Indexes give back the strings of their rows, whatever their collations take for the same; and those of databases whose payloads are copies do so,
-//! too.
+//! Indexes return the exact strings of their rows, even those that their collation treats as equal. The same
+//! holds in databases whose payloads are copies.
 
 use super::builds::Same;
 use crate::catalog::{ColumnDef, IndexSpecKind, TableDef, TableSpec};
@@ -39,7 +39,7 @@ fn spec_of(random: &mut SmallRng) -> TableSpec {
     spec("s", columns, indexes)
 }
 
-/// Words that many collations take for the same.
+/// Words that many collations treat as equal.
 fn word(random: &mut SmallRng) -> Value {
     const WORDS: &[&str] = &[
         "",
@@ -66,14 +66,14 @@ fn random_row(random: &mut SmallRng, id: i64) -> Vec<Value> {
     vec![Value::Int(id), a, word(random), number.choose(random).unwrap().clone()]
 }
 
-/// As text, in which the sign of zero shows.
+/// Values as text, which shows the sign of zero.
 fn shown(rows: impl IntoIterator<Item = Vec<Value>>) -> Vec<String> {
     let mut shown: Vec<String> = rows.into_iter().map(|row| format!("{row:?}")).collect();
     shown.sort();
     shown
 }
 
-/// Each index has of its columns what the rows have.
+/// Checks that each index has the rows' values in its columns.
 fn check_view(view: &ReadView, table: &Arc<TableDef>) {
     let rows = rows(view, table);
     for (number, index) in table.indexes.iter().enumerate() {
@@ -109,7 +109,7 @@ fn change(engine: &Arc<Engine>, table: &Arc<TableDef>, random: &mut SmallRng, ro
                 Some(old) => {
                     let Some(id) = old[0].as_integer() else { continue };
                     let mut new = random_row(random, id as i64);
-                    // Often only what the collation does not see.
+                    // Often a change that the collation does not see.
                     if random.random() {
                         new = old.clone();
                         if let Value::String(text) = &old[1] {
@@ -157,7 +157,7 @@ fn indexes_have_the_strings_of_their_rows() {
         let engine = opened(options()).unwrap();
         let table = engine.table("d", "s").unwrap();
         check_view(&view(&engine), &table);
-        // Built from rows, an index is the same.
+        // An index built from the rows is equal.
         engine.ddl().add_indexes("d", "s", &[index(IndexSpecKind::Plain, "ba", &["b", "a"])]).unwrap();
         let table = engine.table("d", "s").unwrap();
         check_view(&view(&engine), &table);
@@ -165,7 +165,7 @@ fn indexes_have_the_strings_of_their_rows() {
     }
 }
 
-/// Payloads stay copies in indexes that have them, until they are built anew.
+/// Payloads stay copies in indexes that have them, until these are rebuilt.
 #[test]
 fn indexes_of_before_have_copies() {
     let env = SimulatedEnv::new();

@@ -1,9 +1,9 @@
 //! Power cuts at every write of a workload, and of its recovery; full disks.
 //!
-//! The workload makes commits of several rows, DDL, bulk loads, purges and checkpoints, one after the other. The
-//! power goes at the n-th change of the disk; of what was not synced, any part may be left. After opening again the
-//! tables must be as after the last acknowledged step, or as after the one that was running, and nothing else; every
-//! check must find them sound.
+//! The workload makes commits of several rows, DDL, bulk loads, purges and checkpoints, one after another.
+//! The power goes off at the n-th change of the disk; any part of the unsynced data may be left. After the
+//! database is opened again, the tables must be as after the last acknowledged step, or as after the one that
+//! was running, and nothing else. Every check must find them sound.
 
 use crate::build::BuildControl;
 use crate::catalog::{IndexSpecKind, Organisation, TableDef, TableSpec};
@@ -37,8 +37,8 @@ fn open_with(env: &SimulatedEnv, options: &EngineOptions) -> Result<Arc<Engine>>
     Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone())
 }
 
-/// The tables of a database that has just been opened, or has met no fault since: they are sound, and each segment belongs to one
-/// of them.
+/// Reads the tables of a database that has just been opened, or has had no fault since. Checks that they are
+/// sound, and that each segment belongs to one of them.
 pub(super) fn read_state(engine: &Arc<Engine>, what: &str) -> State {
     let state = read_tables(engine, what);
     let catalog = engine.catalog();
@@ -52,8 +52,8 @@ pub(super) fn read_state(engine: &Arc<Engine>, what: &str) -> State {
     state
 }
 
-/// The tables of a database that may have met faults since it was opened. A segment that was made for something that then failed may
-/// stay until the database is opened again.
+/// Reads the tables of a database that may have had faults since it was opened. A segment that was made for
+/// something that failed may stay until the database is opened again.
 pub(super) fn read_tables(engine: &Arc<Engine>, what: &str) -> State {
     let catalog = engine.catalog();
     let mut state = State::new();
@@ -77,7 +77,7 @@ struct Workload {
     engine: Arc<Engine>,
     random: SmallRng,
     acknowledged: State,
-    /// What the running step leads to.
+    /// The state after the running step.
     running: Option<State>,
     next_id: i64,
     /// Whether the running commit is made durable in parts.
@@ -87,12 +87,12 @@ struct Workload {
 impl Workload {
     fn open(env: &SimulatedEnv, seed: u64, options: &EngineOptions) -> Result<Workload> {
         let engine = open_with(env, options)?;
-        // Commits become durable, and pages are written, while they are applied in part.
+        // Makes commits durable, and writes pages, while they are partly applied.
         let (store, random) = (engine.store.clone(), Mutex::new(SmallRng::seed_from_u64(seed)));
         let meddle = Arc::new(AtomicBool::new(false));
         let meddling = meddle.clone();
         *engine.observer.lock() = Some(Arc::new(move || {
-            // When the power is off the workload notices soon enough.
+            // The workload soon notices that the power is off.
             let _ = match random.lock().random_range(0..20) {
                 _ if !meddling.load(Ordering::Relaxed) => Ok(()),
                 0..=3 => store.wait_durable(store.log_end()),
@@ -142,7 +142,7 @@ impl Workload {
         self.next_id += 1;
         let mut numbers: Vec<Option<i64>> =
             table.columns.iter().map(|_| Some(self.random.random_range(0..50))).collect();
-        // What has to be unique is, and sometimes NULL where it may be.
+        // Columns of unique keys get unique values, and sometimes NULL if they can be NULL.
         numbers[0] = Some(self.next_id * 7 % 100_003);
         numbers[1] = Some(self.next_id);
         if table.columns[1].nullable && self.random.random_range(0..3) == 0 {
@@ -247,7 +247,7 @@ impl Workload {
     }
 }
 
-/// Opens after a cut and checks that the tables are what they may be. Returns them.
+/// Opens the database after a cut, and checks that the tables are in an allowed state. Returns them.
 fn recover(
     env: &SimulatedEnv,
     options: &EngineOptions,
@@ -284,7 +284,7 @@ fn cut_at(seed: u64, n: u64, recovery_cuts: bool, options: &EngineOptions) -> bo
     env.reboot(seed ^ n);
     let allowed: Vec<&State> = std::iter::once(&acknowledged).chain(&running).collect();
     if recovery_cuts {
-        // The power goes during recovery, again and again, a little later each time.
+        // The power goes off during recovery, again and again, a little later each time.
         let mut random = SmallRng::seed_from_u64(seed ^ n);
         for round in 0..6 {
             let copy = env.snapshot();
@@ -295,7 +295,7 @@ fn cut_at(seed: u64, n: u64, recovery_cuts: bool, options: &EngineOptions) -> bo
         }
     }
     let (engine, found) = recover(&env, options, &allowed, &what);
-    // It goes on: one more commit, and a clean end.
+    // The database works: one more commit, and a clean end.
     if found.contains_key("t") {
         let table = engine.table("d", "t").unwrap();
         let extra = row(&table, &[Some(5000), Some(5000), None, Some(1)]);
@@ -309,7 +309,7 @@ fn cut_at(seed: u64, n: u64, recovery_cuts: bool, options: &EngineOptions) -> bo
     finished
 }
 
-/// From cut to cut at random distances, so that repeated runs meet every write.
+/// Cuts the power at random distances, so that repeated runs reach every write.
 fn cut_at_any_write(options: &EngineOptions) {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
@@ -387,7 +387,7 @@ fn fill_the_disk(options: &EngineOptions) {
     workload.create(&other_spec(false)).unwrap();
     let mut refused = 0;
     for round in 0..60 * scale() {
-        // Less and less is left until something is refused; then there is room again.
+        // Less and less space is left until a statement is rejected; then there is room again.
         env.set_space_limit(Some(env.space_used() + workload.random.random_range(0..4) * 128 * 1024));
         for _ in 0..6 {
             let result = match workload.random.random_range(0..8) {

@@ -1,4 +1,5 @@
-//! Definitions: rules, errors, what is there after opening again, and statements that meet DDL.
+//! Definitions: rules, errors, the state after the database is opened again, and statements that run into
+//! DDL.
 
 use crate::catalog::*;
 use crate::testing::*;
@@ -209,7 +210,7 @@ fn an_index_made_later_is_complete_and_kept_so() {
         (0..500).try_for_each(|id| transaction.insert(&table, &values(id, id % 9)).map(drop))
     })
     .unwrap();
-    // One transaction has written before the index comes, and commits after.
+    // A transaction has written before the index is made, and commits after.
     let mut early = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     early.insert(&table, &values(1000, 4)).unwrap();
     let old_view = view(&engine);
@@ -227,13 +228,13 @@ fn an_index_made_later_is_complete_and_kept_so() {
     assert!(matches!(refused, Err(TableError::DefinitionChanged)), "older than the index");
     assert_eq!(scan(&old_view, &new, 4, &[0], Direction::Forward).unwrap().len(), 500);
 
-    // A transaction with a key for the new unique index, which was unknown to it when it wrote.
-    // (`table` is the definition from before.)
+    // A transaction with a key for the new unique index, which it did not know when it wrote. (`table` is the
+    // old definition.)
     let mut first = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     first.insert(&table, &row(&table, &[Some(2000), None, Some(3), Some(0)])).unwrap();
     assert!(matches!(first.commit(), Err(TableError::DefinitionChanged)), "row 3 has that key");
 
-    // Duplicates stop a unique index from being made, and nothing is left of it.
+    // Duplicates prevent a unique index from being made, and nothing is left of it.
     let segments = engine.store.segments().len();
     let unique = index(IndexSpecKind::Unique, "u", &["c"]);
     let refused = engine.ddl().add_indexes("d", "t", &[index(IndexSpecKind::Plain, "fine", &["c"]), unique]);
@@ -314,7 +315,7 @@ fn auto_increment_goes_on_after_the_largest_value() {
     assert_eq!(full.to_string(), "Duplicate entry '127' for key 't.PRIMARY'");
 }
 
-/// The catalog of a database that another version has written is neither read nor called damaged.
+/// A catalog written by another version is neither read nor reported as damaged.
 #[test]
 fn a_catalog_of_another_format_is_named() {
     for (format, by) in [(9, "an older version"), (200, "a newer version")] {

@@ -1,4 +1,4 @@
-//! Damage that `check_table` has to find, and reads that fail.
+//! Damage that `check_table` must find, and reads that fail.
 
 use crate::engine::Engine;
 use crate::testing::*;
@@ -49,7 +49,7 @@ fn a_check_names_what_is_wrong() {
     tamper(&engine, &table, 3, &key, put(b""));
     assert_eq!(check(), Vec::<String>::new());
 
-    // An entry for a row that has another key now, and one for no row.
+    // An entry for a row that now has another key, and an entry without a row.
     let mut other = key.clone();
     other[3] = 9;
     tamper(&engine, &table, 3, &other, put(b""));
@@ -62,7 +62,8 @@ fn a_check_names_what_is_wrong() {
     assert!(faults.len() == 1 && faults[0].ends_with("it has no row"), "{faults:?}");
     tamper(&engine, &table, 3, &other, Change::Remove);
 
-    // The payload says in what the VARCHAR's value differs from its key: by nothing here, by a space, by what cannot be.
+    // The payload describes the difference between the VARCHAR's value and its key: none here, a space, an
+    // impossible one.
     let key = first(2);
     assert_eq!(tree_entry(2, &key), []);
     for wrong in [&[1 << 3][..], &[7], &[0, 0x40, 0xff]] {
@@ -95,7 +96,7 @@ fn a_read_that_fails_before_the_commit_is_an_error_that_changes_nothing() {
     filled(&engine, 2000);
     engine.close().unwrap();
     drop(engine);
-    // Nothing is in memory after opening again.
+    // After the database is opened again, nothing is in memory.
     let engine = open(&env);
     let table = engine.table("d", "t").unwrap();
     let mut transaction =

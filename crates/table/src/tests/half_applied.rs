@@ -1,4 +1,4 @@
-//! Others who work while a commit is being applied, or wait for it, do not go by half of it.
+//! Transactions that work while a commit is being applied, or wait for it, never rely on half of it.
 
 use crate::catalog::{IndexSpecKind, TableDef};
 use crate::read::ReadView;
@@ -40,7 +40,7 @@ fn replace(transaction: &mut Transaction, table: &Arc<TableDef>, old: &[Value], 
     transaction.update(table, &key(table, old), old, new).unwrap();
 }
 
-/// Deletes parent 1, unless rows refer to it; says whether it did.
+/// Deletes parent 1 unless rows refer to it. Returns whether it did.
 fn delete_parent(engine: &Arc<Engine>, [p, c]: &[Arc<TableDef>; 2]) -> bool {
     let mut transaction = begin(engine);
     let one = ints(&[1]);
@@ -68,8 +68,8 @@ fn ended_or_waiting<T>(engine: &Engine, thread: &JoinHandle<T>) {
     }
 }
 
-/// Commits what `first` writes, again and again from the beginning, and each time runs `second` after another step of that commit.
-/// `check` gets a view of what is shown then, and at the end.
+/// Commits the writes of `first`, repeatedly from the beginning, and each time runs `second` after another
+/// step of that commit. `check` gets a view of what is visible then, and at the end.
 fn after_each_step<T: Clone + Send + Sync + 'static>(
     set_up: fn(&Arc<Engine>) -> T,
     first: fn(&mut Transaction, &T),

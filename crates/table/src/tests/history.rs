@@ -1,4 +1,4 @@
-//! Old versions and ghosts while a snapshot is held: what they cost, and that nothing of them is left.
+//! Old versions and ghosts while a snapshot is held: their cost, and that none of them is left.
 
 use crate::catalog::{IndexSpecKind, TableDef};
 use crate::engine::Engine;
@@ -45,7 +45,7 @@ fn number(value: &Value) -> i64 {
     }
 }
 
-/// Sets `b` of some rows, the newest state of which is in `state`, in one commit.
+/// Sets `b` of some rows, whose newest state is in `state`, in one commit.
 fn set(engine: &Arc<Engine>, table: &Arc<TableDef>, state: &mut [i64], changes: &[(usize, i64)]) {
     transact(engine, |transaction| {
         changes.iter().try_for_each(|&(id, value)| {
@@ -58,7 +58,7 @@ fn set(engine: &Arc<Engine>, table: &Arc<TableDef>, state: &mut [i64], changes: 
     .unwrap();
 }
 
-/// Reads everything a view shows, in every way there is.
+/// Reads everything that a view shows, in every way.
 fn verify(view: &ReadView, table: &Arc<TableDef>, state: &[i64], seed: u64) {
     let by_id = |(_, row): &(Vec<u8>, Vec<Value>)| (number(&row[0]), number(&row[1]));
     let expected: Vec<(i64, i64)> = (0..).zip(state.iter().copied()).collect();
@@ -91,7 +91,7 @@ fn verify(view: &ReadView, table: &Arc<TableDef>, state: &[i64], seed: u64) {
 }
 
 fn close_with_nothing_left(engine: &Engine, env: &SimulatedEnv, seed: u64) {
-    // What the background thread was about to write is gone too then.
+    // The versions that the background thread was about to write are gone too.
     engine.close().unwrap();
     let stats = engine.stats();
     assert_eq!((stats.versions, stats.spilled_versions, stats.purge_queue), (0, 0, 0), "seed {seed}");
@@ -119,7 +119,7 @@ fn held_snapshots_read_right_in_bounded_memory_and_leave_nothing() {
         let changes: Vec<_> = changes.into_iter().map(|id| (id, random.random_range(1..1000))).collect();
         set(&engine, &table, &mut state, &changes);
         let stats = engine.stats();
-        // What one commit saves may come on top.
+        // The versions of one commit may come in addition.
         assert!(stats.history_bytes <= LIMIT + (32 << 10), "seed {seed}: {stats:?}");
         assert!(engine.store.memory_lent() <= LIMIT, "seed {seed}");
         spilled |= stats.spilled_versions > 0;
@@ -219,7 +219,7 @@ fn ghosts_of_a_large_deletion_wait_in_files() {
         .unwrap();
         assert!(engine.stats().history_bytes <= LIMIT + (64 << 10), "seed {seed}: {:?}", engine.stats());
     }
-    // Those that were buffered are listed when they come to their leaves.
+    // Buffered changes list their ghosts when they reach their leaves.
     engine.maintenance().merge_changes().unwrap();
     let stats = engine.stats();
     assert!(stats.purge_queue == 12_000 && stats.purge_queue_file_bytes > 0, "seed {seed}: {stats:?}");
@@ -299,13 +299,14 @@ fn readers_of_any_age_agree_while_versions_move() {
     close_with_nothing_left(&engine, &env, seed);
 }
 
-/// Kilobytes of memory the process has, where the system tells.
+/// The memory of the process in kilobytes, if the system tells.
 fn resident_kb() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4
 }
 
-/// Sets column `b` of `count` random rows of `rows`, `batch` rows a commit. Returns the most memory that old versions took.
+/// Sets column `b` of `count` random rows of `rows`, `batch` rows a commit. Returns the maximum memory of old
+/// versions.
 fn update_at_random(
     engine: &Arc<Engine>,
     table: &Arc<TableDef>,
@@ -340,8 +341,8 @@ fn update_at_random(
     peak
 }
 
-/// `LEAFLINE_ROWS`, `LEAFLINE_UPDATES`, `LEAFLINE_BATCH`, `LEAFLINE_POOL_MB`: what it costs to hold a snapshot, and that it
-/// stays within bounds.
+/// Measures the cost of holding a snapshot, and checks that it stays within bounds; with `LEAFLINE_ROWS`,
+/// `LEAFLINE_UPDATES`, `LEAFLINE_BATCH` and `LEAFLINE_POOL_MB`.
 #[test]
 #[ignore = "a measurement"]
 fn updates_with_and_without_a_held_snapshot() {

@@ -1,10 +1,11 @@
-//! Interleaved transactions on three tables, against a model that knows what a crash may leave.
+//! Interleaved transactions on three tables, against a model of the states that a crash may leave.
 //!
-//! One thread and one seed drive several open transactions: statements, savepoints, commits, rollbacks, purges, checkpoints,
-//! reads. While a commit is applied other transactions commit between any two of its steps, and others again while
-//! those are applied. The model keeps the commits in the order in which they began, which is their order in the log: what a crash
-//! leaves is the state after some number of them, and not less than all that were acknowledged. A commit that was
-//! refused, by an error that did not stop the store, is never seen.
+//! One thread and one seed drive several open transactions: statements, savepoints, commits, rollbacks,
+//! purges, checkpoints, reads. While a commit is applied, other transactions commit between any two of its
+//! steps, and others again while those are applied. The model keeps the commits in the order in which they
+//! began, which is their order in the log. A crash leaves the state after some number of them, and at least
+//! all acknowledged ones. A commit that was rejected by an error that did not stop the store is never
+//! visible.
 
 use super::crash::{read_state, read_tables};
 use crate::catalog::TableDef;
@@ -27,16 +28,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const TABLES: [&str; 3] = ["t", "p", "h"];
-/// Transactions open at a time.
+/// The number of open transactions.
 const SESSIONS: usize = 5;
-/// Commits within commits within a commit.
+/// The depth of commits within commits.
 const DEPTH: usize = 3;
 
 type Row = Vec<Value>;
 type Rows = BTreeMap<Vec<u8>, Row>;
 /// Rows by table and clustered key.
 pub(super) type State = [Rows; 3];
-/// What a transaction has written; `None`: deleted.
+/// The writes of a transaction; `None` for a deletion.
 type Writes = [BTreeMap<Vec<u8>, Option<Row>>; 3];
 
 #[derive(PartialEq, Clone, Copy, Debug)]
@@ -44,7 +45,7 @@ enum Outcome {
     /// Under way, or failed when it might have been in the log.
     InDoubt,
     Acknowledged,
-    /// Of no effect.
+    /// Without effect.
     Refused,
 }
 
@@ -77,11 +78,11 @@ struct Core {
     sessions: Vec<Session>,
     next_id: i64,
     depth: usize,
-    /// Commits acknowledged, and those of them that began while another was applied.
+    /// The number of acknowledged commits, and of those that began while another was applied.
     acknowledged: [u64; 2],
 }
 
-/// An engine, the transactions open on it, and what it must hold.
+/// An engine, its open transactions, and its expected contents.
 pub(super) struct World {
     pub(super) engine: Arc<Engine>,
     tables: Vec<Arc<TableDef>>,
@@ -93,7 +94,7 @@ pub(super) fn open_with(env: &SimulatedEnv, options: &EngineOptions) -> Result<A
     Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone())
 }
 
-/// Options that a seed chooses: how commits are logged, and whether pages have to leave memory.
+/// Random options: how commits are logged, and whether pages must leave memory.
 pub(super) fn random_options(random: &mut SmallRng) -> EngineOptions {
     let mut options = options();
     options.inline_commit_bytes = [None, Some(0), Some(600)][random.random_range(0..3)];
@@ -107,7 +108,7 @@ pub(super) fn random_options(random: &mut SmallRng) -> EngineOptions {
     options
 }
 
-/// Makes the tables.
+/// Creates the tables.
 pub(super) fn create_tables(env: &SimulatedEnv, options: &EngineOptions) {
     let engine = open_with(env, options).unwrap();
     for spec in [keyed_spec(), other_spec(false), other_spec(true)] {
@@ -116,12 +117,12 @@ pub(super) fn create_tables(env: &SimulatedEnv, options: &EngineOptions) {
     engine.close().unwrap();
 }
 
-/// What is in the tables; all checks must find it sound.
+/// Reads the contents of the tables; all checks must find them sound.
 pub(super) fn state_of(engine: &Arc<Engine>, what: &str) -> State {
     rows_of(read_state(engine, what))
 }
 
-/// What is in the tables of a database that may have met faults since it was opened; all checks of tables must find it sound.
+/// Reads the contents of the tables after possible faults; all checks of tables must find them sound.
 pub(super) fn state_after_faults(engine: &Arc<Engine>, what: &str) -> State {
     rows_of(read_tables(engine, what))
 }
@@ -142,7 +143,7 @@ fn apply(state: &mut State, writes: &Writes) {
 }
 
 impl World {
-    /// Goes on with an engine that holds `state`.
+    /// Continues with an engine that contains `state`.
     pub(super) fn new(engine: Arc<Engine>, state: State, seed: u64, what: String) -> Result<Arc<World>> {
         let tables = TABLES.map(|name| engine.table("d", name)).into_iter().collect::<Result<_>>()?;
         let core = Core {
@@ -150,7 +151,7 @@ impl World {
             committed: Arc::new(state),
             commits: Vec::new(),
             sessions: Vec::new(),
-            // Far from those that are drawn, and from those of an earlier life.
+            // Far from random ids, and from those of an earlier life.
             next_id: 1000 + (seed % 1000) as i64 * 10_000,
             depth: 0,
             acknowledged: [0; 2],
@@ -180,7 +181,7 @@ impl World {
         allowed
     }
 
-    /// The states that the log's beginnings lead to, from the last one that was settled on.
+    /// The states after each beginning of the log, from the last settled one on.
     pub(super) fn passed_through(&self) -> Vec<State> {
         let core = self.core.lock();
         let mut state = (*core.committed).clone();
@@ -192,8 +193,9 @@ impl World {
         passed
     }
 
-    /// The states that readers may see now. Of a store that has stopped while commits were applied they may see less than what it
-    /// will have when it is opened again: a commit that waits to be finished is not shown, later ones are.
+    /// The states that readers may see now. If the store has stopped while commits were applied, they may see
+    /// less than it will contain after it is opened again: a commit that waits to be finished is not visible,
+    /// later ones are.
     fn visible(&self) -> Vec<State> {
         let core = self.core.lock();
         let mut states = vec![(*core.committed).clone()];
@@ -207,7 +209,7 @@ impl World {
         states
     }
 
-    /// The commits that may be in doubt, in a few words.
+    /// A short description of the commits that may be in doubt.
     pub(super) fn describe(&self) -> String {
         let changes = |writes: &Writes| writes.each_ref().map(|rows| rows.len());
         let core = self.core.lock();
@@ -221,18 +223,18 @@ impl World {
         self.core.lock().committed.clone()
     }
 
-    /// Commits acknowledged, and how many of them began while another was applied.
+    /// The number of acknowledged commits, and of those that began while another was applied.
     pub(super) fn acknowledged(&self) -> [u64; 2] {
         self.core.lock().acknowledged
     }
 
-    /// Ends the transactions that are open.
+    /// Rolls back the open transactions.
     pub(super) fn roll_back(&self) {
         let sessions = std::mem::take(&mut self.core.lock().sessions);
         drop(sessions);
     }
 
-    /// Takes commits whose outcome is known into the state, as long as none is in doubt.
+    /// Includes commits with a known outcome in the state, as long as none is in doubt.
     fn settle(&self) {
         let mut core = self.core.lock();
         if core.commits.iter().any(|commit| commit.outcome == Outcome::InDoubt) {
@@ -245,7 +247,7 @@ impl World {
         }
     }
 
-    /// Whether every change is refused from now on.
+    /// Returns whether every change is rejected from now on.
     pub(super) fn is_stopped(&self) -> bool {
         matches!(self.engine.store.reserve(0, 0), Err(StorageError::Poisoned { .. }))
     }
@@ -262,7 +264,7 @@ impl World {
         let mut core = self.core.lock();
         core.depth -= 1;
         core.commits[at].outcome = match result {
-            // Nothing was to be done, whatever became of the others.
+            // There was nothing to commit, whatever happened to the others.
             Ok(CommitOutcome { ts: None, .. }) => Outcome::Refused,
             Ok(_) => {
                 core.acknowledged[0] += 1;
@@ -275,7 +277,7 @@ impl World {
         result.map(drop)
     }
 
-    /// What others do between two steps of a commit.
+    /// The work of others between two steps of a commit.
     fn meddle(&self) {
         let (choice, session) = {
             let mut core = self.core.lock();
@@ -296,7 +298,7 @@ impl World {
             (10, _) => self.engine.maintenance().purge().map(drop),
             _ => Ok(()),
         };
-        // What has failed is noticed soon enough by those whose commit this is.
+        // The owner of this commit soon notices a failure.
         if let Err(error) = result {
             assert!(is_device_failure(&error), "{}: {error}", self.what);
         }
@@ -315,7 +317,7 @@ impl World {
         self.core.lock().sessions.push(session);
     }
 
-    /// Takes one of the open transactions away, if there is one.
+    /// Takes one of the open transactions, if there is one.
     fn take_session(&self) -> Option<Session> {
         let mut core = self.core.lock();
         let count = core.sessions.len();
@@ -333,14 +335,14 @@ impl World {
             numbers.push((!null).then(|| core.random.random_range(0..150)));
         }
         if far {
-            // Beyond all that there is, in ascending order and unique.
+            // Above all existing ids, ascending and unique.
             core.next_id += 1;
             numbers.iter_mut().flatten().for_each(|number| *number = core.next_id);
         }
         row(&self.tables[table], &numbers)
     }
 
-    /// One insert, update or delete. False if it could not be done, for a reason that there may be.
+    /// Makes one insert, update or delete. Returns false if it failed for an allowed reason.
     fn change(&self, session: &mut Session, table: usize, kind: Kind) -> Result<bool> {
         let def = &self.tables[table];
         let (new, own, at) = {
@@ -412,8 +414,8 @@ impl World {
         Ok(())
     }
 
-    /// Reads a table, by its rows or by another index, and compares with what is committed; once the store has stopped, with what
-    /// may be.
+    /// Reads a table, by its rows or by another index, and compares it with the committed state; or with the
+    /// allowed states once the store has stopped.
     fn read(&self) -> Result<()> {
         let (table, index) = {
             let random = &mut self.core.lock().random;
@@ -442,7 +444,7 @@ impl World {
         Ok(())
     }
 
-    /// One step of one of the transactions, or of what goes on beside them. A transaction that meets an error ends.
+    /// Makes one step of a transaction, or of other work. A transaction that gets an error ends.
     pub(super) fn step(&self) -> Result<()> {
         self.settle();
         let (choice, open) = {
@@ -491,7 +493,7 @@ enum Kind {
     Delete,
 }
 
-/// What a device that fails, is full or damaged may lead to, and nothing else.
+/// Returns whether an error is one that a failing, full or damaged device may cause.
 pub(super) fn is_device_failure(error: &TableError) -> bool {
     error.is_damage()
         || matches!(
@@ -502,7 +504,7 @@ pub(super) fn is_device_failure(error: &TableError) -> bool {
         )
 }
 
-/// Says which seed it was, if the test fails.
+/// Prints the seed if the test fails.
 pub(super) struct Seed(pub u64);
 
 impl Drop for Seed {

@@ -1,4 +1,4 @@
-//! Large commits: what is reserved for them suffices, and they may be larger than the log.
+//! Large commits: their reservations suffice, and they may be larger than the log.
 
 use crate::engine::Engine;
 use crate::options::EngineOptions;
@@ -58,7 +58,7 @@ fn reservations_suffice_for_any_pattern_of_keys() {
             })
         })
         .unwrap_or_else(|error| panic!("seed {seed}, round {round}: {error}"));
-        // Every other row grows, shrinks or goes.
+        // Every other row grows, shrinks or is deleted.
         let before = rows(&view(&engine), &table);
         transact(&engine, |transaction| {
             before.iter().step_by(2).take(count).try_for_each(|old| {
@@ -80,7 +80,7 @@ fn reservations_suffice_for_any_pattern_of_keys() {
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
 }
 
-/// A full disk is refused beforehand, but not by setting many times aside what can be taken.
+/// A full disk is reported beforehand, but not because space was reserved several times over.
 #[test]
 fn the_file_has_little_more_room_than_commits_can_take() {
     let env = SimulatedEnv::new();
@@ -121,7 +121,7 @@ fn the_file_has_little_more_room_than_commits_can_take() {
     for _ in 0..100 {
         insert(1);
     }
-    // An extent of each tree, and some for what the next commit may take.
+    // An extent for each tree, and some for the next commit.
     let few = (12 * 2 + 16) << 20;
     assert!(room() < few, "{} bytes", room());
     insert(4000);
@@ -129,7 +129,7 @@ fn the_file_has_little_more_room_than_commits_can_take() {
     assert!(room() < few + 2 * bytes, "{} bytes", room());
 }
 
-/// Inserts, updates and deletes of many times the log, on a small pool, are made whole.
+/// Inserts, updates and deletes many times the size of the log, on a small pool, are made whole.
 #[test]
 fn a_commit_larger_than_log_and_pool_is_made() {
     let seed = seed();
@@ -184,7 +184,8 @@ fn a_commit_larger_than_log_and_pool_is_made() {
     assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
 }
 
-/// The power goes somewhere in a commit of many times the log: it is there whole or not at all, whatever happens in recovery.
+/// The power goes off during a commit many times the size of the log: it is there whole or not at all,
+/// whatever happens in recovery.
 #[test]
 fn a_power_cut_in_a_large_commit_leaves_all_of_it_or_nothing() {
     let seed = seed();
@@ -213,7 +214,7 @@ fn a_power_cut_in_a_large_commit_leaves_all_of_it_or_nothing() {
     let (mut nothing, mut all) = (0, 0);
     for round in 0..24 * scale() {
         let env = base.snapshot();
-        // The first before anything, the others seldom before the commit's record.
+        // The first cut comes before everything, the others seldom before the commit's record.
         let at = if round == 0 { 0 } else { random.random_range(0..changes) };
         env.power_cut_after(at);
         let acknowledged = commit(&env).is_ok();

@@ -1,4 +1,4 @@
-//! A visitor that knows which entries must come, and does whatever a visitor may do meanwhile.
+//! A visitor that knows which entries must come, and does everything that a visitor may do.
 
 use crate::catalog::TableDef;
 use crate::read::{EntryRef, EntrySlice, EntryStep, EntryVisitor, MAX_SLICE_ENTRIES, ReadView, SliceBound};
@@ -42,7 +42,8 @@ struct Leaper<'a> {
     direction: Direction,
     takes_runs: bool,
     next: usize,
-    /// How many entries may come together, up to which place in the order, and whether only their number.
+    /// How many entries may come together, up to which place in the order, and whether only their number is
+    /// wanted.
     bound: Option<(usize, usize, bool)>,
     random: &'a mut SmallRng,
     what: &'a str,
@@ -103,7 +104,7 @@ impl EntryVisitor for Leaper<'_> {
         let (entries, until, counted) = self.bound?;
         let key = match self.direction {
             Direction::Forward => self.order.get(until),
-            // The last that may come is the one before.
+            // The last entry that may come is the one before.
             Direction::Reverse => self.order.get(until.checked_sub(1)?),
         };
         Some(SliceBound { entries, until: key.map(|key| key.as_slice()), counted })

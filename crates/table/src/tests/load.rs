@@ -1,4 +1,4 @@
-//! Bulk loads: sorted and unsorted, into empty tables and others, through files, and those that fail.
+//! Bulk loads: sorted and unsorted, into empty and filled tables, through files, and with failures.
 
 use crate::build::BuildControl;
 use crate::testing::*;
@@ -45,8 +45,8 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
             }
             expected.sort_by_key(|row| key(row));
             assert_eq!(loader.finish().unwrap().rows, part.len() as u64);
-            // Who has begun before the load sees what was there then, by the definition of before and by the new one; who begins
-            // now sees the new rows by either.
+            // A transaction that began before the load sees the old rows, with the old definition and with
+            // the new one. A transaction that begins now sees the new rows with either.
             let (old, new) = (&definition, &table_now(&engine, &table.name));
             assert!(old.clustered().tree != new.clustered().tree);
             for (view, definition, expected) in
@@ -71,7 +71,7 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
             expected.sort_by_key(|row| key(row));
             assert_eq!(found, expected, "seed {seed}");
         }
-        // The table goes on as any other.
+        // The table works like any other.
         let table = table_now(&engine, &table.name);
         let extra = row(&table, &[Some(5000), Some(5000), Some(5000), Some(1)][..table.columns.len()]);
         transact(&engine, |transaction| transaction.insert(&table, &extra).map(drop)).unwrap();
@@ -143,7 +143,7 @@ fn threads_build_what_one_would_within_the_memory() {
     assert_eq!(loader.finish().unwrap().rows, 60_000);
     let table = table_now(&engine, "t");
     assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
-    // A duplicate is found whoever has sorted it, and a load that is stopped leaves nothing.
+    // A duplicate is found whichever thread has sorted it, and a load that is stopped leaves nothing.
     let segments = engine.store.segments().len();
     let mut loader = engine.ddl().bulk_load(&table, &threads).unwrap();
     for id in (60_000..120_000).chain([60_007]) {

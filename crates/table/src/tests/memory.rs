@@ -1,4 +1,4 @@
-//! What transactions make grow counts in the buffer pool's size, or goes where it does not count.
+//! Everything that grows with transactions counts in the buffer pool's size, or goes to files.
 
 use crate::catalog::TableDef;
 use crate::engine::Engine;
@@ -28,7 +28,7 @@ fn insert(engine: &Arc<Engine>, table: &Arc<TableDef>, ids: std::ops::Range<i64>
     })
 }
 
-/// Runs `work`; returns what was lent at most while a commit was applied.
+/// Runs `work`. Returns the maximum memory lent while a commit was applied.
 fn lent_in_commit(engine: &Arc<Engine>, work: impl FnOnce()) -> u64 {
     let most = Arc::new(AtomicU64::new(0));
     let (seen, store) = (most.clone(), engine.store.clone());
@@ -89,7 +89,8 @@ fn locks_are_borrowed_and_given_back() {
     let stats = engine.stats().locks;
     assert!(stats.borrowed >= 19_000 * 64, "{stats:?}");
     assert_eq!(stats.borrowed, engine.store.memory_lent());
-    // The pool lends nothing any more. Both have an intention lock on the table, so neither can have all of it.
+    // The pool lends nothing any more. Both have an intention lock on the table, so that neither can lock all
+    // of it.
     let left = engine.store.memory_limit() - engine.store.memory_lent();
     let others = engine.store.borrow_memory(left).unwrap();
     let failed = lock(&mut large, 30_000..60_000).unwrap_err();
@@ -97,7 +98,7 @@ fn locks_are_borrowed_and_given_back() {
     assert_eq!(leafline_types::MysqlError::from(failed).code, 1206);
     let held = engine.stats().locks.held;
     assert!((23_000..60_000).contains(&held), "{held}");
-    // With memory it goes on.
+    // With memory the statement goes on.
     drop(others);
     lock(&mut large, 30_000..31_000).unwrap();
     engine.maintenance().purge().unwrap();
@@ -106,7 +107,7 @@ fn locks_are_borrowed_and_given_back() {
     assert!(engine.stats().locks.borrowed >= stats.borrowed, "not at once");
     engine.maintenance().purge().unwrap();
     assert_eq!((engine.stats().locks.borrowed, engine.store.memory_lent()), (0, 0));
-    // What is left is as it was.
+    // The remaining memory is as before.
     let mut other = begin();
     assert!(matches!(lock(&mut other, 2999..3000), Err(TableError::LockNotAvailable)));
     drop(small);

@@ -1,10 +1,11 @@
 //! Whole tables under random transactions, against a model in memory.
 //!
-//! The model keeps the committed rows and, per row, the number of the commit that changed it last; a session of the
-//! model keeps the state its snapshot stands for and its own writes. Every result is predicted: rows in the order of
-//! every index both ways, duplicates, and whether a write meets a row that was changed since the snapshot. Nobody waits for
-//! a lock here: where another session is open, a write may be refused because of one. While a commit is applied,
-//! snapshots are taken between every two of its steps: they must show the state before it, then and later.
+//! The model contains the committed rows and, for each row, the number of the commit that changed it last. A
+//! session of the model contains the state of its snapshot, and its own writes. Every result is predicted:
+//! rows in the order of every index in both directions, duplicates, and whether a write meets a row that was
+//! changed since the snapshot. Nobody waits for a lock: if another session is open, a write may be rejected
+//! because of one. While a commit is applied, snapshots are taken between every two of its steps. They must
+//! show the state before it, then and later.
 
 use super::leaping::leap;
 use crate::alter::Alteration;
@@ -33,7 +34,7 @@ type Row = Vec<Value>;
 type Rows = BTreeMap<Vec<u8>, Row>;
 /// Rows per table.
 type State = Vec<Rows>;
-/// Own writes per table; `None`: deleted.
+/// The session's own writes for each table; `None` for a deletion.
 type Writes = Vec<BTreeMap<Vec<u8>, Option<Row>>>;
 
 fn compare(a: &Value, b: &Value) -> Ordering {
@@ -47,7 +48,7 @@ fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Compares what an index has of two values.
+/// Compares two values as an index does.
 fn compare_parts(part: &IndexPart, a: &[Value], b: &[Value]) -> Ordering {
     let kept = |row: &[Value]| match (&row[part.column], part.prefix) {
         (Value::String(s), Some(prefix)) => {
@@ -103,7 +104,7 @@ fn verify(view: &ReadView, tables: &[Arc<TableDef>], state: &State, random: &mut
     }
 }
 
-/// Fetches rows that are there and rows that are not.
+/// Fetches rows that exist and rows that do not.
 fn fetch(view: &ReadView, table: &Arc<TableDef>, rows: &Rows, random: &mut SmallRng, what: &str) {
     let mut locators = LocatorBatch::new();
     for key in rows.keys() {
@@ -148,9 +149,9 @@ struct Session {
     snapshot: u64,
     base: Arc<State>,
     writes: Writes,
-    /// Own writes when the running statement began.
+    /// The session's own writes when the running statement began.
     statement: Writes,
-    /// Rows before the first own write.
+    /// The rows before the session's first write.
     first: Vec<BTreeMap<Vec<u8>, Option<Row>>>,
     savepoint: Option<(Mark, Writes)>,
 }
@@ -182,15 +183,15 @@ struct Model {
     tables: Vec<Arc<TableDef>>,
     committed: Arc<State>,
     commits: u64,
-    /// Number of the commit that changed a row last.
+    /// The number of the commit that changed a row last.
     changed: Vec<BTreeMap<Vec<u8>, u64>>,
-    /// Number of the commit by which a row of a heap has lost a primary key last.
+    /// The number of the last commit by which a row of a heap has lost a primary key.
     lost: BTreeMap<Vec<u8>, u64>,
     random: SmallRng,
     seed: u64,
-    /// Writes refused and done.
+    /// The number of writes rejected and made.
     outcomes: [u64; 2],
-    /// Views taken while commits were applied, and what they must show.
+    /// Views taken while commits were applied, with their expected contents.
     held: Arc<Mutex<Vec<Held>>>,
 }
 
@@ -201,7 +202,7 @@ enum Outcome {
     Done,
     Duplicate(String),
     Conflict,
-    /// Another session has something locked.
+    /// Another session holds a lock.
     Blocked,
 }
 
@@ -281,7 +282,7 @@ impl Model {
         row(&self.tables[table], &numbers)
     }
 
-    /// The row that has the unique key of `row`, other than the one at `own`.
+    /// Returns whether a row other than the one at `own` has the unique key of `row`.
     fn taken(&self, session: &Session, table: usize, index: usize, row: &Row, own: Option<&[u8]>) -> bool {
         let parts = &self.tables[table].indexes[index].parts;
         if parts.iter().any(|part| row[part.column] == Value::Null) {
@@ -291,7 +292,7 @@ impl Model {
         let by_own = session.writes[table]
             .iter()
             .any(|(key, written)| Some(key.as_slice()) != own && written.as_ref().is_some_and(same));
-        // A committed row counts unless the transaction knows it with this key and has taken the key away.
+        // A committed row counts unless the transaction knows it with this key and has removed the key.
         let gone = |key: &Vec<u8>| {
             let first = session.first[table].get(key);
             let now = session.writes[table].get(key);
@@ -308,7 +309,7 @@ impl Model {
                 .any(|(key, other)| Some(key.as_slice()) != own && same(other) && !gone(key))
     }
 
-    /// Whether inserting `row` under `key` (or moving there from `own`) works.
+    /// The expected outcome of inserting `row` under `key`, or of moving it there from `own`.
     fn check(
         &self,
         session: &Session,
@@ -362,13 +363,13 @@ impl Model {
         }
     }
 
-    /// Whether a row that the session has read was changed since.
+    /// Returns whether a row that the session has read was changed since.
     fn is_stale(&self, session: &Session, table: usize, key: &[u8]) -> bool {
         !session.writes[table].contains_key(key)
             && self.changed[table].get(key).is_some_and(|&at| at > session.snapshot)
     }
 
-    /// Compares what a write did with what was expected. True if it was done.
+    /// Compares the outcome of a write with the expected one. Returns true if the write was made.
     fn is_done(&mut self, found: Outcome, expected: &Outcome, others: bool, what: &str) -> bool {
         if found == Outcome::Blocked {
             assert!(others, "seed {}: {what}: nobody else can have it locked", self.seed);
@@ -379,7 +380,7 @@ impl Model {
         found == Outcome::Done
     }
 
-    /// One insert, update or delete; there may be `others`.
+    /// Makes one insert, update or delete. `others` says that other sessions are open.
     fn change(&mut self, session: &mut Session, others: bool) {
         let table = self.random.random_range(0..self.tables.len());
         let def = self.tables[table].clone();
@@ -511,7 +512,7 @@ impl Model {
         }
     }
 
-    /// A column comes or goes by definition alone, while older snapshots are held.
+    /// Adds or drops a column by definition alone, while older snapshots are held.
     fn alter(&mut self) {
         let table = self.random.random_range(0..self.tables.len());
         let def = self.tables[table].clone();
@@ -627,7 +628,7 @@ fn run(seed: u64, steps: u64, options: &EngineOptions) {
                 model.held.lock().clear();
                 *model.engine.observer.lock() = None;
                 model.engine.close().unwrap();
-                // The old engine goes before the directory can be opened again.
+                // The old engine must be dropped before the directory can be opened again.
                 model.engine = open(&SimulatedEnv::new());
                 model.engine = open_with(&env, options);
                 for table in &mut model.tables {

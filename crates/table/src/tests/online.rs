@@ -1,4 +1,4 @@
-//! Indexes that are built, and tables that are built anew, while others write.
+//! Index builds and table rebuilds while others write.
 
 use crate::alter::Rebuild;
 use crate::catalog::{IndexSpec, IndexSpecKind, IndexSpecPart, Organisation, TableSpec};
@@ -30,7 +30,7 @@ fn values(table: &TableDef, id: i64, random: &mut SmallRng) -> Vec<Value> {
     row(table, &[Some(id), None, Some(random.random_range(0..30)), Some(random.random_range(0..500))])
 }
 
-/// Some changes of random rows: new ones, other values, other keys, none any more.
+/// Makes changes to random rows: new rows, other values, other keys, deletions.
 fn change(
     table: &Arc<TableDef>,
     transaction: &mut Transaction,
@@ -194,7 +194,7 @@ fn writers_go_on_while_indexes_come_and_go() {
     engine.close().unwrap();
 }
 
-/// Makes rows of a new table from those of `t`, while others go on changing it.
+/// Makes rows of a new table from those of `t`, while others change it.
 struct Meddled<'a> {
     engine: &'a Arc<Engine>,
     table: Arc<TableDef>,
@@ -210,7 +210,7 @@ impl RowConverter for Meddled<'_> {
         self.rows += 1;
         if self.rows.is_multiple_of(30) && !self.over.load(Ordering::Relaxed) {
             commit_changes(self.engine, &self.table, &mut self.random);
-            // Other DDL forgets what is counted of tables that are not there.
+            // Other DDL forgets the counters of tables that do not exist.
             self.engine.ddl().create_table(&prefix_spec(), false).unwrap();
             self.engine.ddl().drop_table("d", "b", false).unwrap();
         }
@@ -222,7 +222,7 @@ impl RowConverter for Meddled<'_> {
     }
 }
 
-/// What becomes of `t`.
+/// The new form of `t`.
 struct Becomes {
     columns: Vec<ColumnDef>,
     indexes: Vec<IndexSpec>,
@@ -230,7 +230,7 @@ struct Becomes {
     convert: fn(Vec<Value>) -> Vec<Value>,
     organisation: Organisation,
     order: Vec<IndexSpecPart>,
-    /// The last column gets numbers.
+    /// Whether the last column gets numbers.
     numbers: bool,
 }
 
@@ -247,12 +247,12 @@ fn optimized() -> Becomes {
     }
 }
 
-/// The same rows in the order in which they come.
+/// The same rows as a heap, in the order of insertion.
 fn heap() -> Becomes {
     Becomes { organisation: Organisation::Heap, ..optimized() }
 }
 
-/// No primary key, and rows in an order to begin with.
+/// No primary key, and rows stored in a requested order.
 fn without_key() -> Becomes {
     let mut becomes = optimized();
     becomes.indexes.remove(0);
@@ -289,7 +289,7 @@ fn keyed_otherwise() -> Becomes {
     }
 }
 
-/// Long values, which are outside their rows.
+/// Long values, which overflow.
 fn longer() -> Becomes {
     let mut becomes = optimized();
     becomes.columns.push(column("text", SqlType::Text { max_bytes: 1 << 20 }, false));
@@ -338,7 +338,7 @@ fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<String> {
     texts
 }
 
-/// The rows of a table, with the values that are outside them.
+/// The rows of a table, with their overflow values.
 fn whole_rows(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
     let view = view(engine);
     let mut source = crate::build::SnapshotSource::new(&view, table).unwrap();
@@ -406,7 +406,7 @@ fn what_is_changed_behind_the_snapshot_is_in_the_table_that_is_built_anew() {
     }
 }
 
-/// The rows as if they had not been given numbers in their last column, if they were: each another one.
+/// The rows without the numbers given in their last column, if they were; each number must be unique.
 fn without_numbers(mut rows: Vec<Vec<Value>>, numbers: bool, seed: u64) -> Vec<Vec<Value>> {
     let mut found = std::collections::BTreeSet::new();
     for row in rows.iter_mut().filter(|_| numbers) {
@@ -418,7 +418,7 @@ fn without_numbers(mut rows: Vec<Vec<Value>>, numbers: bool, seed: u64) -> Vec<V
     rows
 }
 
-/// A row that comes later gets a hidden number that no other has.
+/// Checks that a new row gets a hidden row id that no other row has.
 fn insert_new(engine: &Arc<Engine>, table: &Arc<TableDef>, seed: u64) {
     let before = whole_rows(engine, table).len();
     let mut new = row(table, &[Some(5000), None, None, Some(0)]);

@@ -1,4 +1,4 @@
-//! Values that are stored outside their rows, against a model: transactions, snapshots, power cuts, loads, damage.
+//! Overflow values against a model: transactions, snapshots, power cuts, loads, damage.
 
 use super::interleaved::Seed;
 use crate::build::BuildControl;
@@ -72,7 +72,7 @@ fn new_row(random: &mut SmallRng, id: i64) -> Vec<Value> {
     vec![Value::Int(id), a, Value::bytes(bytes(random, 1 << 20)), Value::Int(random.random_range(0..5))]
 }
 
-/// One change of a row, or none.
+/// Makes one change of a row, or none.
 fn change(
     transaction: &mut Transaction,
     table: &Arc<TableDef>,
@@ -105,7 +105,7 @@ fn change(
             rows.insert(id, row);
         }
         (Some(old), 3) => {
-            // The row moves, and takes what it has along.
+            // The row moves together with its overflow values.
             let free = (12..).find(|free| !rows.contains_key(free)).unwrap();
             let mut new = old.clone();
             new[0] = Value::Int(free);
@@ -231,7 +231,7 @@ fn only_what_does_not_fit_is_stored_outside() {
     };
     let half = engine.limits.max_entry;
     assert_eq!(outside(half - 400, 300), 0);
-    // The longer one goes.
+    // The longer value overflows.
     assert_eq!(outside(half - 400, 500), 1);
     assert_eq!(outside(10 * half, 3 * half), 11 + 4);
     assert_eq!(outside(10, 0), 0);

@@ -1,4 +1,4 @@
-//! Packed indexes: what a table declares, what its trees are, and that one becomes the other.
+//! Packed indexes: the declarations of tables, the layouts of their trees, and changes between the two.
 
 use crate::Engine;
 use crate::catalog::{IndexSpecKind, TableDef, TableSpec};
@@ -9,7 +9,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// For each index of the table, leaves and packed leaves.
+/// The numbers of leaves and of packed leaves of each index of the table.
 fn leaves(engine: &Engine, table: &TableDef) -> Vec<(u64, u64)> {
     let of_index = |index: &Arc<crate::IndexDef>| {
         let report = engine.tree(index).unwrap().verify().unwrap();
@@ -76,12 +76,12 @@ fn another_packing_makes_another_tree() {
         let kept = table.indexes.iter().zip(&changed.indexes).map(kept).collect::<Vec<_>>();
         (kept, leaves(&engine, &changed).into_iter().map(|(_, packed)| packed > 0).collect::<Vec<_>>())
     };
-    // What an index says goes before what the table says, which says nothing of the rows.
+    // The declaration of an index takes precedence over that of its table, which does not concern the rows.
     let (kept, packed) = altered(&|spec| spec.options.pack_keys = Some(true));
     assert_eq!((kept, packed), (vec![true, true, true, false], vec![false, true, true, true]));
     let (kept, packed) = altered(&|spec| spec.indexes[1].packed = Some(false));
     assert_eq!((kept, packed), (vec![true, false, true, true], vec![false, false, true, true]));
-    // Nothing said: the tree is as it was.
+    // Without a declaration the tree stays as it was.
     let (kept, packed) = altered(&|spec| spec.options.pack_keys = None);
     assert_eq!((kept, packed), (vec![true; 4], vec![false, false, true, true]));
 }
@@ -111,7 +111,7 @@ fn an_index_that_says_nothing_is_packed_if_that_saves_half() {
         column("mixed", SqlType::Varbinary { len: 20 }, false),
         column("path", varchar(), false),
     ];
-    // Of which keys give the values back.
+    // A collation whose keys contain the values.
     columns[3].collation = Collation::Utf8mb4_0900Bin;
     let table = create(&engine, &spec("t", columns, vec![index(IndexSpecKind::Primary, "", &["id"])]));
     let mut random = SmallRng::seed_from_u64(seed());
@@ -127,7 +127,7 @@ fn an_index_that_says_nothing_is_packed_if_that_saves_half() {
         .unwrap();
     };
     let indexes = ["few", "mixed", "path"].map(|name| index(IndexSpecKind::Plain, name, &[name]));
-    // Of 64 leaves none is full.
+    // None of the 64 leaves is full.
     insert(0..2000);
     engine.ddl().add_indexes("d", "t", &indexes).unwrap();
     let packed = || {
