@@ -4,7 +4,7 @@
 //! A leaf that is in memory lacks nothing (see `storage::pool::pending`). When it came in, its changes were merged:
 //! *softly*, in memory alone, if it was to be read, or by a logged record. Only the code that keeps changes elsewhere
 //! may change a softly merged leaf: it keeps each further change, too, and makes it softly, with the leaf taken from
-//! all other threads ([`TakenLeaf`]). [`Tree::modify_in_memory`] reports such a leaf, and a purge or a merge with a
+//! all other threads ([`ClaimedLeaf`]). [`Tree::modify_in_memory`] reports such a leaf, and a purge or a merge with a
 //! neighbour leaves it alone. Any other change first merges it by log.
 //!
 //! # Splits
@@ -21,7 +21,7 @@ use crate::descend::{Faults, Target};
 use crate::entry::{Change, CommitTs, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::merge::freed_pages;
-use crate::modify::{Keys, Modified};
+use crate::modify::{Keys, ModifyOutcome};
 use crate::node::{
     BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, merge_entries, part,
     settle_gain,
@@ -35,7 +35,7 @@ pub enum HeldLeaf {
     /// The leaf cannot come into memory before this is dropped.
     Held(HeldPage),
     /// The leaf is in memory, as the file has it or softly changed. No other thread sees it before this is dropped.
-    Taken(TakenLeaf),
+    Taken(ClaimedLeaf),
     /// The leaf is in memory.
     InMemory,
     /// The tree is one leaf, whose changes are not kept elsewhere.
@@ -54,14 +54,14 @@ impl HeldLeaf {
 
     /// Opens the leaf to all, as it was.
     pub fn let_go(self) {
-        if let HeldLeaf::Taken(TakenLeaf(page)) = self {
+        if let HeldLeaf::Taken(ClaimedLeaf(page)) = self {
             page.publish();
         }
     }
 }
 
 /// The outcome of holding the leaf of a key beside another leaf.
-pub enum Beside {
+pub enum HoldOutcome {
     /// The key belongs to the leaf that is held already.
     Same,
     /// The key belongs to another leaf, which is now held or taken.
@@ -72,9 +72,9 @@ pub enum Beside {
 
 /// A leaf that was in memory and lacked nothing, taken from all other threads so that a change of it can be kept
 /// elsewhere.
-pub struct TakenLeaf(RawPage);
+pub struct ClaimedLeaf(RawPage);
 
-impl TakenLeaf {
+impl ClaimedLeaf {
     /// Returns the leaf's page.
     pub fn page_no(&self) -> PageNo {
         self.0.page_no()
@@ -92,7 +92,7 @@ impl TakenLeaf {
 }
 
 /// A leaf as the file has it, which no other thread sees.
-pub struct RawLeaf {
+pub struct UnpinnedLeaf {
     page: RawPage,
     /// First key that may be on it.
     pub lower: Vec<u8>,
@@ -109,16 +109,16 @@ pub(crate) struct Part {
     pub entries: std::ops::Range<usize>,
 }
 
-impl RawLeaf {
+impl UnpinnedLeaf {
     /// Wraps a leaf that has just come in.
     ///
     /// # Errors
     /// Returns the page if it is no leaf.
-    pub fn open(mut page: RawPage) -> Result<RawLeaf, RawPage> {
+    pub fn open(mut page: RawPage) -> Result<UnpinnedLeaf, RawPage> {
         let Some(leaf) = Node::open(page.bytes()).ok().filter(Node::is_leaf) else { return Err(page) };
         let (lower, upper) = (leaf.lower_fence().to_vec(), leaf.upper_fence().map(<[u8]>::to_vec));
         let merged_through = leaf.merged_through();
-        Ok(RawLeaf { page, lower, upper, merged_through })
+        Ok(UnpinnedLeaf { page, lower, upper, merged_through })
     }
 
     /// Returns the leaf's page.
@@ -146,7 +146,7 @@ impl RawLeaf {
         entries: &[BufferedEntry],
         purge_before: CommitTs,
         now: Lsn,
-    ) -> Result<Option<RawLeaf>> {
+    ) -> Result<Option<UnpinnedLeaf>> {
         let number = self.page.page_no();
         let bytes = self.page.bytes();
         let Some((merged, _)) = merged(bytes, entries, purge_before).on(number)? else {
@@ -187,7 +187,7 @@ impl Tree {
         keys: &Keys<'_>,
         purge_before: CommitTs,
         decide: &mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>,
-    ) -> Result<(Modified, usize)> {
+    ) -> Result<(ModifyOutcome, usize)> {
         self.modify_leaf(reservation, keys, purge_before, decide, false)
     }
 
@@ -226,30 +226,30 @@ impl Tree {
 
     /// Holds the leaf of `key` like [`hold_leaf`](Self::hold_leaf), for a caller that holds the leaf `last` already.
     /// Waits for no thread, because that could wait for `last`.
-    pub fn hold_beside(&self, last: PageNo, key: &[u8], take: bool, finger: &mut Finger) -> Beside {
+    pub fn hold_beside(&self, last: PageNo, key: &[u8], take: bool, finger: &mut Finger) -> HoldOutcome {
         let OptimisticOutcome::Reached(reference) = self.find_leaf(Target::Key(key), finger) else {
-            return Beside::No;
+            return HoldOutcome::No;
         };
         if reference.parent.is_none() {
-            return Beside::No;
+            return HoldOutcome::No;
         }
         if reference.page == last {
-            return if reference.stands() { Beside::Same } else { Beside::No };
+            return if reference.stands() { HoldOutcome::Same } else { HoldOutcome::No };
         }
         let taken = self.take_leaf(&reference, take).map(HeldLeaf::Taken);
         let held = taken.or_else(|| self.store().try_hold(reference.page).map(HeldLeaf::Held));
         match held {
-            Some(held) if reference.stands() => Beside::Another(held),
+            Some(held) if reference.stands() => HoldOutcome::Another(held),
             Some(held) => {
                 held.let_go();
-                Beside::No
+                HoldOutcome::No
             }
-            None => Beside::No,
+            None => HoldOutcome::No,
         }
     }
 
-    fn take_leaf(&self, reference: &ChildReference<'_>, take: bool) -> Option<TakenLeaf> {
-        if take { self.store().take_clean(reference.page).map(TakenLeaf) } else { None }
+    fn take_leaf(&self, reference: &ChildReference<'_>, take: bool) -> Option<ClaimedLeaf> {
+        if take { self.store().take_clean(reference.page).map(ClaimedLeaf) } else { None }
     }
 
     /// Returns the leaf of `key` as the file has it. Returns `None` if it is in memory and lacks nothing, or is the
@@ -257,7 +257,7 @@ impl Tree {
     ///
     /// # Errors
     /// `Corrupt`, and the errors of the store.
-    pub fn raw_leaf(&self, key: &[u8]) -> Result<Option<RawLeaf>> {
+    pub fn raw_leaf(&self, key: &[u8]) -> Result<Option<UnpinnedLeaf>> {
         let mut faults = Faults::default();
         loop {
             let freed = freed_pages();
@@ -290,7 +290,7 @@ impl Tree {
             let node = self.node(page.bytes(), number, Some(0))?;
             let holds_key = stands || (freed == freed_pages() && node.covers(key));
             if holds_key {
-                let leaf = RawLeaf::open(page);
+                let leaf = UnpinnedLeaf::open(page);
                 return leaf.map(Some).map_err(|_| BtreeError::corrupt(number, NodeFault("no leaf")));
             }
         }
@@ -303,13 +303,13 @@ impl Tree {
     /// `Corrupt`, and the errors of the store and of `reserve`. The leaf is evicted then.
     pub fn merge_raw(
         &self,
-        leaf: RawLeaf,
+        leaf: UnpinnedLeaf,
         entries: &[BufferedEntry],
         through: u64,
         purge_before: CommitTs,
         reserve: &mut dyn FnMut(usize, usize) -> Result<Reservation>,
     ) -> Result<()> {
-        let RawLeaf { mut page, .. } = leaf;
+        let UnpinnedLeaf { mut page, .. } = leaf;
         let number = page.page_no();
         let bytes: usize = entries.iter().map(BufferedEntry::encoded_len).sum();
         let overhead = 8 * self.store().page_size() / 16;

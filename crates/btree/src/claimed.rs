@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use leafline_storage::{Lsn, PageNo, RemainingSegment, Remains};
+use leafline_storage::{Lsn, PageNo, SalvagedSegment, SalvagedStore};
 
 use crate::error::{BtreeError, OnPage, Result};
 use crate::examine::{KeyRange, reason};
@@ -23,8 +23,8 @@ impl Tree {
     ///
     /// # Errors
     /// The errors of the store, except for pages that cannot be read.
-    pub fn salvage_remains(&self, remains: &Remains, progress: &mut dyn FnMut(u64)) -> Result<Salvage> {
-        let nothing = RemainingSegment::default();
+    pub fn salvage_remains(&self, remains: &SalvagedStore, progress: &mut dyn FnMut(u64)) -> Result<Salvage> {
+        let nothing = SalvagedSegment::default();
         let segment = remains.segments.get(&self.id()).unwrap_or(&nothing);
         let mut walk =
             Walk { tree: self, remains, parts: BTreeMap::new(), open: Vec::new(), damaged: BTreeMap::new() };
@@ -95,7 +95,7 @@ const ALL_KEYS: KeyRange = KeyRange { lower: Vec::new(), upper: None };
 /// A walk through the readable branches.
 struct Walk<'a> {
     tree: &'a Tree,
-    remains: &'a Remains,
+    remains: &'a SalvagedStore,
     /// The leaves found, as in [`Salvage`].
     parts: BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>,
     /// Key ranges behind branches that cannot be used.
@@ -127,7 +127,7 @@ impl Walk<'_> {
 
     /// Returns the first page that can be the root. A page that may be free is not taken for it while an unreadable
     /// page before it may be the root.
-    fn find_root(&self, segment: &RemainingSegment) -> Result<Option<PageNo>> {
+    fn find_root(&self, segment: &SalvagedSegment) -> Result<Option<PageNo>> {
         let first_unknown = self.remains.unknown.first();
         let is_before_unknown = |page: &&PageNo| first_unknown.is_none_or(|unknown| *page < unknown);
         let claimed = segment.claimed.iter().filter(is_before_unknown);

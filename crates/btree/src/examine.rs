@@ -21,7 +21,7 @@ use crate::enumerate::LeavesByPage;
 use crate::error::{BtreeError, Result};
 use crate::node::{LeafFormat, Node, NodeFault, check};
 use crate::policy;
-use crate::read_ahead::{RangeCourse, ReadAhead, ReadAheadSettings};
+use crate::read_ahead::{RangeLeafOrder, ReadAhead, ReadAheadSettings};
 use crate::tree::Tree;
 use crate::verify::TreeReport;
 
@@ -208,7 +208,7 @@ impl Tree {
     ) -> Result<()> {
         let mut at = from.to_vec();
         let mut ahead = ReadAhead::new(walking.read_ahead);
-        let mut course = RangeCourse::new(Direction::Forward, from, to);
+        let mut course = RangeLeafOrder::new(Direction::Forward, from, to);
         let (mut nodes, mut last) = (0, PageNo::NONE);
         loop {
             if level == 0 {

@@ -44,7 +44,7 @@ pub(crate) enum ChangeOutcome {
 
 /// The outcome of a change that must not read the leaf in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Modified {
+pub enum ModifyOutcome {
     /// The change is made.
     Done,
     /// The leaf is not in memory.
@@ -89,8 +89,8 @@ impl Tree {
         decide: &mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>,
     ) -> Result<usize> {
         match self.modify_leaf(reservation, keys, purge_before, decide, true)? {
-            (Modified::Done, made) => Ok(made),
-            (Modified::NotInMemory | Modified::Softly, _) => {
+            (ModifyOutcome::Done, made) => Ok(made),
+            (ModifyOutcome::NotInMemory | ModifyOutcome::Softly, _) => {
                 let fault = NodeFault("a change of a leaf that lacks what is kept elsewhere");
                 Err(BtreeError::corrupt(self.root(), fault))
             }
@@ -106,8 +106,8 @@ impl Tree {
         purge_before: CommitTs,
         decide: &mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>,
         read: bool,
-    ) -> Result<(Modified, usize)> {
-        let Some(first) = keys(0) else { return Ok((Modified::Done, 0)) };
+    ) -> Result<(ModifyOutcome, usize)> {
+        let Some(first) = keys(0) else { return Ok((ModifyOutcome::Done, 0)) };
         let mut faults = Faults::default();
         loop {
             match self.try_modify(reservation, keys, purge_before, decide)? {
@@ -115,11 +115,11 @@ impl Tree {
                     if let (true, Some(last)) = (under_full, keys(made.saturating_sub(1))) {
                         self.merge(reservation, last, 0)?;
                     }
-                    return Ok((Modified::Done, made));
+                    return Ok((ModifyOutcome::Done, made));
                 }
-                Attempt::Softly => return Ok((Modified::Softly, 0)),
+                Attempt::Softly => return Ok((ModifyOutcome::Softly, 0)),
                 // The caller checks whether the missing page is the leaf.
-                Attempt::Missing(_) if !read => return Ok((Modified::NotInMemory, 0)),
+                Attempt::Missing(_) if !read => return Ok((ModifyOutcome::NotInMemory, 0)),
                 Attempt::Missing(page) => faults.fault_in(self, page)?,
                 Attempt::NoRoom(cell_len) => self.split(reservation, first, 0, cell_len)?,
             }
@@ -213,7 +213,7 @@ impl Tree {
             records.apply(pages, leaf_at)?;
             return Ok(ChangeOutcome::Made);
         }
-        if settle_gain(&leaf, purge_before).on(page)? >= policy::worth_settling(&leaf) {
+        if settle_gain(&leaf, purge_before).on(page)? >= policy::is_worth_settling(&leaf) {
             pages.apply(leaf_at, &Record::leaf_settle(purge_before))?;
             let leaf = Node::open(pages.bytes(leaf_at)).on(page)?;
             let found = leaf.lower_bound(key).on(page)?;

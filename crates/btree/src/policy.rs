@@ -337,7 +337,7 @@ pub fn capacity(page_size: usize) -> usize {
 
 /// Returns the fewest bytes that settling a full leaf has to free. A packed leaf is laid out anew for it, so it has
 /// to gain more.
-pub fn worth_settling(node: &Node<'_>) -> usize {
+pub fn is_worth_settling(node: &Node<'_>) -> usize {
     match node.format() {
         LeafFormat::Plain => 1,
         LeafFormat::Packed => capacity(node.bytes().len()) / 64,

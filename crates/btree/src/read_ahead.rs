@@ -309,7 +309,7 @@ fn largest(tree: &Tree, bytes: u64) -> usize {
 
 /// The course of a scan over one range.
 #[derive(Debug)]
-pub struct RangeCourse {
+pub struct RangeLeafOrder {
     direction: Direction,
     lower: Vec<u8>,
     upper: Option<Vec<u8>>,
@@ -319,15 +319,15 @@ pub struct RangeCourse {
     at_end: bool,
 }
 
-impl RangeCourse {
+impl RangeLeafOrder {
     /// Makes the course of a scan over the keys in `[lower, upper)`.
-    pub fn new(direction: Direction, lower: &[u8], upper: Option<&[u8]>) -> RangeCourse {
+    pub fn new(direction: Direction, lower: &[u8], upper: Option<&[u8]>) -> RangeLeafOrder {
         let (lower, upper) = (lower.to_vec(), upper.map(<[u8]>::to_vec));
-        RangeCourse { direction, lower, upper, rest: None, at_end: false }
+        RangeLeafOrder { direction, lower, upper, rest: None, at_end: false }
     }
 }
 
-impl Course for RangeCourse {
+impl Course for RangeLeafOrder {
     fn begin(&mut self, position: Option<&[u8]>) {
         self.at_end = position.is_none();
         self.rest = Some(position.unwrap_or_default().to_vec());
@@ -356,21 +356,21 @@ impl Course for RangeCourse {
 
 /// Read-ahead of a scan over one range with a cursor.
 #[derive(Debug)]
-pub struct RangeAhead {
+pub struct RangeReadAhead {
     ahead: ReadAhead,
-    course: RangeCourse,
+    course: RangeLeafOrder,
 }
 
-impl RangeAhead {
+impl RangeReadAhead {
     /// Makes the read-ahead of a scan of the keys in `[lower, upper)`.
     pub fn new(
         settings: ReadAheadSettings,
         direction: Direction,
         lower: &[u8],
         upper: Option<&[u8]>,
-    ) -> RangeAhead {
-        let course = RangeCourse::new(direction, lower, upper);
-        RangeAhead { ahead: ReadAhead::new(settings), course }
+    ) -> RangeReadAhead {
+        let course = RangeLeafOrder::new(direction, lower, upper);
+        RangeReadAhead { ahead: ReadAhead::new(settings), course }
     }
 
     /// Requests pages before a visit of the cursor. Called before each visit. Returns how many pages are being read.

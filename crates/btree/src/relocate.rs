@@ -11,7 +11,7 @@
 
 use leafline_storage::{FreshPages, HeldPage, PageKind, PageNo, Reservation, page::set_kind};
 
-use crate::buffered::{Part, RawLeaf, merged, parts_of};
+use crate::buffered::{Part, UnpinnedLeaf, merged, parts_of};
 use crate::entry::CommitTs;
 use crate::error::{OnPage, Result};
 use crate::merge::note_freed;
@@ -48,7 +48,7 @@ impl Tree {
     /// `Corrupt`.
     pub fn copy_merged(
         &self,
-        mut leaf: RawLeaf,
+        mut leaf: UnpinnedLeaf,
         entries: &[BufferedEntry],
         through: u64,
         purge_before: CommitTs,

@@ -31,12 +31,12 @@ const NO_ENTRY: LeafCell<'static> = LeafCell {
 
 /// Neighbours on a packed leaf that have the same flags and timestamp.
 #[derive(Clone, Copy)]
-pub struct PackedTogether<'v> {
+pub struct PackedCellView<'v> {
     first: usize,
     unpacked: &'v Unpacked,
 }
 
-impl<'v> PackedTogether<'v> {
+impl<'v> PackedCellView<'v> {
     /// Returns their slots.
     #[inline]
     pub fn slots(&self) -> Range<usize> {
@@ -139,12 +139,12 @@ impl<'a> LeafView<'a> {
     /// Returns the entries that are packed together with that of `slot`. Returns `None` if the leaf is not packed, or
     /// is damaged.
     #[inline]
-    pub fn packed_with(&self, slot: usize) -> Option<PackedTogether<'_>> {
+    pub fn packed_with(&self, slot: usize) -> Option<PackedCellView<'_>> {
         if self.node.format() == LeafFormat::Plain {
             return None;
         }
         match self.cells.at(&self.node, slot) {
-            Ok((first, unpacked)) => Some(PackedTogether { first, unpacked }),
+            Ok((first, unpacked)) => Some(PackedCellView { first, unpacked }),
             Err(fault) => {
                 self.damaged(fault);
                 None

@@ -17,16 +17,16 @@ const PAUSE: Duration = Duration::from_secs(1);
 const DATA: &str = "data";
 
 /// A directory with a database, identified by device and inode of it and of its data file.
-pub struct Presence {
+pub struct DirectoryIdentity {
     paths: [PathBuf; 2],
     identities: [Option<(u64, u64)>; 2],
 }
 
-impl Presence {
+impl DirectoryIdentity {
     /// Records the current identities.
-    pub fn of(directory: &Path) -> Presence {
+    pub fn of(directory: &Path) -> DirectoryIdentity {
         let paths = [directory.to_owned(), directory.join(DATA)];
-        Presence { identities: paths.each_ref().map(|path| identity(path)), paths }
+        DirectoryIdentity { identities: paths.each_ref().map(|path| identity(path)), paths }
     }
 
     /// Whether the identities are still the same.
@@ -66,7 +66,7 @@ mod tests {
             fs::write(directory.join(DATA), "x").expect("a file");
         };
         make();
-        let presence = Presence::of(&directory);
+        let presence = DirectoryIdentity::of(&directory);
         assert!(presence.is_there());
         fs::rename(&directory, parent.path().join("elsewhere")).expect("a new name");
         assert!(!presence.is_there());

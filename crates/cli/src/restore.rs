@@ -31,14 +31,14 @@ pub struct RestoreOptions {
 }
 
 /// Whether a directory contains what an unfinished restore has left.
-pub fn restore_was_broken_off(dir: &Path) -> bool {
+pub fn has_unfinished_restore(dir: &Path) -> bool {
     dir.join("restoring").exists()
 }
 
 /// Returns the message about a directory without a database.
 pub fn no_database(dir: &Path) -> Failure {
     let dir_shown = dir.display();
-    Failure::Message(match restore_was_broken_off(dir) {
+    Failure::Message(match has_unfinished_restore(dir) {
         true => format!("a restore into {dir_shown} was not completed; restore into it again, or remove it"),
         false => format!("there is no database in {dir_shown}"),
     })
@@ -55,7 +55,7 @@ pub fn run(options: &RestoreOptions) -> Result<(), Failure> {
     // A restore removes what an earlier unfinished one has left.
     let is_free = match target.read_dir() {
         Ok(mut entries) => {
-            restore_was_broken_off(target)
+            has_unfinished_restore(target)
                 || entries.all(|entry| entry.is_ok_and(|e| e.file_name() == "lock"))
         }
         Err(error) => error.kind() == io::ErrorKind::NotFound,

@@ -3,10 +3,10 @@
 use super::args::{Disk, ServeOptions};
 use super::failure::Failure;
 use super::open;
-use super::presence::Presence;
+use super::presence::DirectoryIdentity;
 use super::size::{Size, default_server_pool};
 use super::socket::{self, SOCKET_NAME, SocketLink};
-use super::watch::WatchListeners;
+use super::watch::HttpListeners;
 use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
 use leafline_server::{Listeners, Server, ServerError, ServerOptions, Tls};
 use leafline_sql::accounts::{LOCALHOST, ROOT};
@@ -48,7 +48,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     } else {
         listeners.tcp(&options.host, options.port).map_err(|error| listen_failure(&error))?.port()
     };
-    let watch = WatchListeners::new(options)?;
+    let watch = HttpListeners::new(options)?;
     let database =
         open::database(&database_options.served_at(port, expected.display().to_string()), &directory)?;
     leafline::set_overflow_directory(&absolute(directory.join(TEMP)));
@@ -66,7 +66,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     };
     let tls = tls.transpose().map_err(|error| Failure::Message(error.to_string()))?;
     let log = Arc::new(|line: &str| eprintln!("{} {line}", now()));
-    let (presence, shown) = (Presence::of(&directory), absolute(directory.clone()));
+    let (presence, shown) = (DirectoryIdentity::of(&directory), absolute(directory.clone()));
     let server_options = ServerOptions { tls, directory, log };
     let server = Server::start(database.instance().clone(), listeners, server_options)
         .map_err(|error| listen_failure(&error))?;

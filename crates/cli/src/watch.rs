@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 /// The listeners. They are bound before the database is opened, so that an address in use is found early.
-pub struct WatchListeners {
+pub struct HttpListeners {
     metrics: Option<TcpListener>,
     console: Option<TcpListener>,
 }
@@ -19,9 +19,9 @@ pub struct Watch {
     console: Option<Console>,
 }
 
-impl WatchListeners {
+impl HttpListeners {
     /// Binds the addresses that the options name.
-    pub fn new(options: &ServeOptions) -> Result<WatchListeners, Failure> {
+    pub fn new(options: &ServeOptions) -> Result<HttpListeners, Failure> {
         let listen = |address: Option<SocketAddr>, option: &str| {
             let bind = |address: SocketAddr| {
                 let why = |error| {
@@ -33,7 +33,7 @@ impl WatchListeners {
             };
             address.map(bind).transpose()
         };
-        Ok(WatchListeners {
+        Ok(HttpListeners {
             metrics: listen(options.metrics, "--metrics")?,
             console: listen(options.console, "--console")?,
         })

@@ -62,7 +62,7 @@ impl AdaptivePlan {
         let exceeded = std::mem::take(&mut cx.budget).exceeded;
         if result.is_err() && exceeded {
             self.primary.reset();
-            cx.eval.warnings.forget_after(&warnings);
+            cx.eval.warnings.truncate_to(&warnings);
             cx.counters.leafline_plans_switched += 1;
             return Ok(Delivering::Fallback);
         }

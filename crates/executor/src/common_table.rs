@@ -1,6 +1,6 @@
 //! Tables that a statement makes for itself: the queries of WITH, run once for all places that name them, and recursion.
 
-use super::known_rows::KnownRows;
+use super::known_rows::SeenRows;
 use super::stored_rows::{RowsToStore, StoredReader, StoredRows};
 use super::subplans::{Part, within};
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator, build};
@@ -120,7 +120,7 @@ pub(super) struct RecursiveUnion {
     union: Arc<plan::RecursiveUnion>,
     seed: Option<BoxedOperator>,
     /// With UNION DISTINCT: the rows there are.
-    seen: Option<KnownRows>,
+    seen: Option<SeenRows>,
     added: RowsToStore,
     step: Option<BoxedOperator>,
     /// The next of the steps in this round.
@@ -133,7 +133,7 @@ impl RecursiveUnion {
     pub fn new(union: &Arc<plan::RecursiveUnion>, types: &Arc<[ExprType]>, profiled: bool) -> RecursiveUnion {
         RecursiveUnion {
             seed: Some(build(&union.seed, profiled)),
-            seen: union.distinct.then(|| KnownRows::new(types)),
+            seen: union.distinct.then(|| SeenRows::new(types)),
             added: RowsToStore::new(types),
             step: None,
             next_step: union.steps.len(),

@@ -10,7 +10,7 @@ use leafline_table::run::KeySet;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 
-pub(super) struct KnownRows {
+pub(super) struct SeenRows {
     encoder: KeyEncoder,
     keys: EncodedKeys,
     latest: KeyTable,
@@ -19,9 +19,9 @@ pub(super) struct KnownRows {
     held: Held,
 }
 
-impl KnownRows {
-    pub fn new(types: &[ExprType]) -> KnownRows {
-        KnownRows {
+impl SeenRows {
+    pub fn new(types: &[ExprType]) -> SeenRows {
+        SeenRows {
             encoder: KeyEncoder::new(types.iter()),
             keys: EncodedKeys::default(),
             latest: KeyTable::default(),

@@ -7,7 +7,7 @@ use arrow_buffer::BooleanBufferBuilder;
 use leafline_expr::aggregate::KeyTable;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_expr::{Datum, Selection};
-use leafline_planner::plan::{self, KeptRows, Node};
+use leafline_planner::plan::{self, Node, SetOperationKind};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::collections::VecDeque;
@@ -56,7 +56,7 @@ impl Operator for Append {
 pub(super) struct SetOp {
     left: BoxedOperator,
     right: Option<BoxedOperator>,
-    kept: KeptRows,
+    kept: SetOperationKind,
     all: bool,
     types: Arc<[ExprType]>,
     encoder: KeyEncoder,
@@ -85,7 +85,7 @@ impl SetOp {
     pub fn new(
         left: BoxedOperator,
         right: BoxedOperator,
-        kept: KeptRows,
+        kept: SetOperationKind,
         all: bool,
         types: &Arc<[ExprType]>,
     ) -> SetOp {
@@ -148,7 +148,7 @@ impl SetOp {
         cx: &mut ExecutionContext<'_>,
     ) -> Result<bool, MysqlError> {
         let (kept, all) = (self.kept, self.all);
-        let only_left = matches!(kept, KeptRows::OnlyLeft);
+        let only_left = matches!(kept, SetOperationKind::OnlyLeft);
         // What no right row has need be remembered only to be delivered once.
         let Some(count) = self.count(row, only_left && !all) else {
             return match &mut self.others {

@@ -10,7 +10,7 @@ use super::{BoxedOperator, ExecutionContext, Profile, StatementLocks, build};
 use crate::params::MEMO_BYTES;
 use leafline_access::{Budget, Counters};
 use leafline_expr::subquery::compare_with_row;
-use leafline_expr::{EvalContext, Expr, Subquery, SubqueryQuestion, SubqueryRunner};
+use leafline_expr::{EvalContext, Expr, Subquery, SubqueryRunner, SubqueryUse};
 use leafline_planner::plan::{CommonPlan, PlanParts, SubqueryPlan};
 use leafline_table::ReadView;
 use leafline_types::memory::{Held, MemoryBudget};
@@ -289,11 +289,11 @@ impl Runner<'_> {
         cx: &mut EvalContext<'_>,
     ) -> Result<Answer, MysqlError> {
         Ok(match &subquery.question {
-            SubqueryQuestion::Value => {
+            SubqueryUse::Value => {
                 let row = self.only_row(subquery.number, plan, outer, cx)?;
                 Answer::Value(row.and_then(|row| row.into_iter().next()).unwrap_or_default())
             }
-            SubqueryQuestion::Exists => {
+            SubqueryUse::Exists => {
                 let mut exists = false;
                 self.run(subquery.number, plan, outer, cx, &mut |_, _| {
                     exists = true;
@@ -301,11 +301,11 @@ impl Runner<'_> {
                 })?;
                 Answer::Value(Value::Int(exists.into()))
             }
-            SubqueryQuestion::Row(_) => {
+            SubqueryUse::Row(_) => {
                 let nulls = || vec![Value::Null; plan.plan.root.types.len()];
                 Answer::Row(self.only_row(subquery.number, plan, outer, cx)?.unwrap_or_else(nulls))
             }
-            SubqueryQuestion::Any(comparison) => {
+            SubqueryUse::Any(comparison) => {
                 let mut held = Held::default();
                 let mut members = Members::new(comparison, &subquery.needle, &plan.plan.root.types);
                 self.run(subquery.number, plan, outer, cx, &mut |batch, cx| {
@@ -370,8 +370,8 @@ impl SubqueryRunner for Runner<'_> {
         };
         match (&answer, &subquery.question) {
             (Answer::Value(value), _) => Ok(value.clone()),
-            (Answer::Row(row), SubqueryQuestion::Row(comparison)) => compared(comparison, needle, row, cx),
-            (Answer::Members(members), SubqueryQuestion::Any(comparison)) => {
+            (Answer::Row(row), SubqueryUse::Row(comparison)) => compared(comparison, needle, row, cx),
+            (Answer::Members(members), SubqueryUse::Any(comparison)) => {
                 members.contain(comparison, needle, cx).map(condition_value)
             }
             _ => Err(MysqlError::internal("a subquery that answers another question")),

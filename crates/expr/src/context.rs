@@ -8,7 +8,7 @@ use crate::user_variables::UserVariables;
 use leafline_types::error::MysqlError;
 use leafline_types::memory::MemoryBudget;
 use leafline_types::output::BYTES_BETWEEN_CHECKS;
-use leafline_types::statement::{CancelToken, Steps, Warnings};
+use leafline_types::statement::{CancelTicker, CancelToken, Warnings};
 use leafline_types::temporal::{DateRules, DateTime, Zone};
 use leafline_types::value::Value;
 
@@ -150,8 +150,8 @@ impl<'a> EvalContext<'a> {
     }
 
     /// Makes a counter of bytes examined in long values, which checks for cancellation as it counts.
-    pub(crate) fn steps(&self) -> Steps<'a> {
-        Steps::new(self.cancel, BYTES_BETWEEN_CHECKS)
+    pub(crate) fn steps(&self) -> CancelTicker<'a> {
+        CancelTicker::new(self.cancel, BYTES_BETWEEN_CHECKS)
     }
 
     /// Adds a warning; returns it as an error if the statement stores values in strict mode.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::in_rows::RowList;
 use super::ir::{Expr, ExprKind};
-use super::subquery::{Subquery, SubqueryQuestion};
+use super::subquery::{Subquery, SubqueryUse};
 use leafline_types::convert;
 use leafline_types::value::{SqlType, Value};
 
@@ -176,10 +176,10 @@ impl fmt::Display for Named<'_> {
 fn subquery_text(subquery: &Subquery, name: Names<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (number, needle) = (subquery.number, Joined { list: &subquery.needle, separator: ",", name });
     match &subquery.question {
-        SubqueryQuestion::Value => write!(f, "(subquery {number}"),
-        SubqueryQuestion::Exists => write!(f, "exists(subquery {number}"),
-        SubqueryQuestion::Any(_) => write!(f, "(({needle}) any (subquery {number})"),
-        SubqueryQuestion::Row(_) => write!(f, "(({needle}) row (subquery {number})"),
+        SubqueryUse::Value => write!(f, "(subquery {number}"),
+        SubqueryUse::Exists => write!(f, "exists(subquery {number}"),
+        SubqueryUse::Any(_) => write!(f, "(({needle}) any (subquery {number})"),
+        SubqueryUse::Row(_) => write!(f, "(({needle}) row (subquery {number})"),
     }?;
     if !subquery.outer.is_empty() {
         write!(f, " of {}", Joined { list: &subquery.outer, separator: ",", name })?;

@@ -25,7 +25,7 @@ use std::ops::Bound;
 
 use super::ir::{CompareDomain, CompareOp};
 use super::like::LikePattern;
-use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
+use super::narrow::{GridComparison, beyond, to_grid, to_range, to_scale};
 use super::prefix_range::{beginning_with, prefix_ranges};
 use leafline_types::codec::fixed::{TIMESTAMP_END, timestamp_at, timestamp_micros};
 use leafline_types::collation::Collation;
@@ -61,12 +61,12 @@ pub fn column_range(part: &KeyPart, op: CompareOp, constant: &Value, domain: Com
     }
     match narrowed(part, op, constant, domain) {
         None => as_doubles(part, op, constant, domain).unwrap_or(ColumnRange::NotConvertible),
-        Some(Narrowed::Never) => ColumnRange::Empty,
-        Some(Narrowed::Always) => ColumnRange::AllNonNull,
-        Some(Narrowed::Compare(op, v)) if part.prefix.is_some() => {
+        Some(GridComparison::Never) => ColumnRange::Empty,
+        Some(GridComparison::Always) => ColumnRange::AllNonNull,
+        Some(GridComparison::Compare(op, v)) if part.prefix.is_some() => {
             prefix_ranges(part, op, &v).map_or(ColumnRange::NotConvertible, ColumnRange::Ranges)
         }
-        Some(Narrowed::Compare(op, v)) => {
+        Some(GridComparison::Compare(op, v)) => {
             let mut bytes = Vec::new();
             match encode_part(part, &v, &mut bytes) {
                 Ok(()) => ColumnRange::Ranges(ranges(part, op, bytes)),
@@ -97,10 +97,10 @@ fn as_doubles(part: &KeyPart, op: CompareOp, constant: &Value, domain: CompareDo
         from
     };
     let (equal, above) = (first(&|v| v >= *d), first(&|v| v > *d));
-    let compared = |op, c: i128| match to_range(Narrowed::Compare(op, c), low, high) {
-        Narrowed::Never => Some(None),
-        Narrowed::Always => Some(Some(non_null_range(part))),
-        Narrowed::Compare(op, c) => {
+    let compared = |op, c: i128| match to_range(GridComparison::Compare(op, c), low, high) {
+        GridComparison::Never => Some(None),
+        GridComparison::Always => Some(Some(non_null_range(part))),
+        GridComparison::Compare(op, c) => {
             let c = if part.ty.is_unsigned() { Value::UInt(c as u64) } else { Value::Int(c as i64) };
             let mut bytes = Vec::new();
             encode_part(part, &c, &mut bytes).ok()?;
@@ -169,7 +169,7 @@ fn narrowed(
     op: CompareOp,
     constant: &Value,
     domain: CompareDomain,
-) -> Option<Narrowed<Value>> {
+) -> Option<GridComparison<Value>> {
     let read;
     let constant = match (domain, constant) {
         (CompareDomain::Double, Value::String(text)) => {
@@ -227,15 +227,15 @@ fn narrowed(
             if matches!(ty, SqlType::Real { single: true, .. }) {
                 return Some(single_column(op, c));
             }
-            Some(Narrowed::Compare(op, Value::Double(c)))
+            Some(GridComparison::Compare(op, Value::Double(c)))
         }
         (ty, CompareDomain::String(collation)) if ty.is_string() => {
             let own = if ty.is_character() { part.collation } else { Collation::Binary };
             match constant {
                 _ if own != collation => None,
-                Value::String(_) if ty.is_character() => Some(Narrowed::Compare(op, constant.clone())),
-                Value::String(s) => Some(Narrowed::Compare(op, Value::bytes(s.as_bytes()))),
-                Value::Bytes(_) if !ty.is_character() => Some(Narrowed::Compare(op, constant.clone())),
+                Value::String(_) if ty.is_character() => Some(GridComparison::Compare(op, constant.clone())),
+                Value::String(s) => Some(GridComparison::Compare(op, Value::bytes(s.as_bytes()))),
+                Value::Bytes(_) if !ty.is_character() => Some(GridComparison::Compare(op, constant.clone())),
                 _ => None,
             }
         }
@@ -252,7 +252,7 @@ fn text_of_members(
     op: CompareOp,
     constant: &Value,
     collation: Collation,
-) -> Option<Narrowed<Value>> {
+) -> Option<GridComparison<Value>> {
     let Value::String(text) = constant else { return None };
     let number = match ty {
         _ if !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) => return None,
@@ -267,8 +267,8 @@ fn text_of_members(
         _ => return None,
     };
     Some(match number {
-        u64::MAX => Narrowed::Never,
-        number => Narrowed::Compare(op, Value::UInt(number)),
+        u64::MAX => GridComparison::Never,
+        number => GridComparison::Compare(op, Value::UInt(number)),
     })
 }
 
@@ -278,7 +278,7 @@ fn temporal_column(
     op: CompareOp,
     constant: &Value,
     domain: CompareDomain,
-) -> Option<Narrowed<Value>> {
+) -> Option<GridComparison<Value>> {
     match (ty, domain) {
         (SqlType::Date, CompareDomain::Date | CompareDomain::DateTime) => {
             let c = temporal(constant)?;
@@ -321,7 +321,7 @@ fn temporal_column(
 
 /// Handles `column op c` for a TIMESTAMP column if the day of `c` does not exist (its month or day is zero, or the
 /// day is behind the end of its month): `c` lies between two neighbouring moments and equals neither.
-fn beside_no_day(op: CompareOp, c: DateTime, fsp: u8) -> Narrowed<Value> {
+fn beside_no_day(op: CompareOp, c: DateTime, fsp: u8) -> GridComparison<Value> {
     let (mut low, mut high) = (0, TIMESTAMP_END);
     // Finds the least moment above it: moments order as their parts do.
     while low < high {
@@ -341,7 +341,7 @@ fn beside_no_day(op: CompareOp, c: DateTime, fsp: u8) -> Narrowed<Value> {
 }
 
 /// Handles `column op c` for a FLOAT column: rounds the constant to a binary32.
-fn single_column(op: CompareOp, c: f64) -> Narrowed<Value> {
+fn single_column(op: CompareOp, c: f64) -> GridComparison<Value> {
     if c.abs() > f32::MAX.into() {
         return beyond(op, c > 0.0);
     }
@@ -380,7 +380,7 @@ fn temporal(v: &Value) -> Option<DateTime> {
 }
 
 /// Handles `column op c` for a DECIMAL column of any precision.
-fn decimal_column(ty: &SqlType, op: CompareOp, c: Decimal) -> Option<Narrowed<Value>> {
+fn decimal_column(ty: &SqlType, op: CompareOp, c: Decimal) -> Option<GridComparison<Value>> {
     let SqlType::Decimal { precision, scale, unsigned, .. } = ty else { return None };
     let max = Decimal::max_value(*precision, *scale);
     let min = if *unsigned { Decimal::from_i64(0) } else { max.negate() };

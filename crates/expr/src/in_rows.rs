@@ -10,7 +10,7 @@ use super::in_set::InSet;
 use super::ir::{CompareDomain, Expr, ExprKind};
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
-use leafline_types::statement::{CancelToken, Steps};
+use leafline_types::statement::{CancelTicker, CancelToken};
 use leafline_types::value::Value;
 
 /// Rows that are compared between two checks for cancellation.
@@ -152,7 +152,7 @@ impl RowList {
         rows: impl Iterator<Item = usize>,
         cancel: &CancelToken,
     ) -> Result<bool, MysqlError> {
-        let mut steps = Steps::new(cancel, ROWS_BETWEEN_CHECKS);
+        let mut steps = CancelTicker::new(cancel, ROWS_BETWEEN_CHECKS);
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for known in rows {
             steps.take(1)?;

@@ -65,6 +65,6 @@ pub use in_set::InSet;
 pub use ir::{ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, When};
 pub use like::LikePattern;
 pub use normalize::{bind_parameters, conjuncts, fold, push_down_not};
-pub use screen::{Removed, RowScreen};
-pub use subquery::{Subquery, SubqueryQuestion, SubqueryRunner};
+pub use screen::{PrefilterCounts, RowPrefilter};
+pub use subquery::{Subquery, SubqueryRunner, SubqueryUse};
 pub use user_variables::UserVariables;

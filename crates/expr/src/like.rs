@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
-use leafline_types::statement::{CancelToken, Steps};
+use leafline_types::statement::{CancelTicker, CancelToken};
 
 /// Texts of up to this many characters are compared at each place: a table of their repeats would not pay.
 const FEW: usize = 32;
@@ -132,7 +132,7 @@ impl LikePattern {
     /// # Errors
     /// 1317 or 3024 if the statement has to end.
     pub fn matches_unless(&self, text: &[u8], cancel: &CancelToken) -> Result<bool, MysqlError> {
-        let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
+        let mut steps = CancelTicker::new(cancel, BYTES_BETWEEN_CHECKS);
         self.run(text, &mut |bytes| steps.take(bytes))
     }
 

@@ -9,7 +9,7 @@ use leafline_types::decimal::Decimal;
 
 /// A comparison with a constant, for all values of a grid that are not NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Narrowed<T> {
+pub(super) enum GridComparison<T> {
     /// FALSE for all.
     Never,
     /// TRUE for all.
@@ -18,39 +18,39 @@ pub(super) enum Narrowed<T> {
     Compare(CompareOp, T),
 }
 
-impl<T> Narrowed<T> {
+impl<T> GridComparison<T> {
     /// Makes a comparison that is TRUE for all or for none.
     pub(super) fn constant(truth: bool) -> Self {
-        if truth { Narrowed::Always } else { Narrowed::Never }
+        if truth { GridComparison::Always } else { GridComparison::Never }
     }
 
     /// Applies `f`, which must keep the order, to the constant.
-    pub(super) fn map<U>(self, f: impl FnOnce(T) -> U) -> Narrowed<U> {
+    pub(super) fn map<U>(self, f: impl FnOnce(T) -> U) -> GridComparison<U> {
         match self {
-            Narrowed::Never => Narrowed::Never,
-            Narrowed::Always => Narrowed::Always,
-            Narrowed::Compare(op, v) => Narrowed::Compare(op, f(v)),
+            GridComparison::Never => GridComparison::Never,
+            GridComparison::Always => GridComparison::Always,
+            GridComparison::Compare(op, v) => GridComparison::Compare(op, f(v)),
         }
     }
 }
 
 /// Narrows `x op c`; `below` is the largest value of the grid that is not above `c`, and `exact` says that it equals
 /// `c`.
-pub(super) fn to_grid<T>(op: CompareOp, below: T, exact: bool) -> Narrowed<T> {
+pub(super) fn to_grid<T>(op: CompareOp, below: T, exact: bool) -> GridComparison<T> {
     if exact {
-        return Narrowed::Compare(op, below);
+        return GridComparison::Compare(op, below);
     }
     match op {
-        CompareOp::Eq | CompareOp::NullSafeEq => Narrowed::Never,
-        CompareOp::Ne => Narrowed::Always,
-        CompareOp::Lt | CompareOp::Le => Narrowed::Compare(CompareOp::Le, below),
-        CompareOp::Gt | CompareOp::Ge => Narrowed::Compare(CompareOp::Gt, below),
+        CompareOp::Eq | CompareOp::NullSafeEq => GridComparison::Never,
+        CompareOp::Ne => GridComparison::Always,
+        CompareOp::Lt | CompareOp::Le => GridComparison::Compare(CompareOp::Le, below),
+        CompareOp::Gt | CompareOp::Ge => GridComparison::Compare(CompareOp::Gt, below),
     }
 }
 
 /// Narrows `x op c` for a `c` above or below the whole grid.
-pub(super) fn beyond<T>(op: CompareOp, above: bool) -> Narrowed<T> {
-    Narrowed::constant(match op {
+pub(super) fn beyond<T>(op: CompareOp, above: bool) -> GridComparison<T> {
+    GridComparison::constant(match op {
         CompareOp::Eq | CompareOp::NullSafeEq => false,
         CompareOp::Ne => true,
         CompareOp::Lt | CompareOp::Le => above,
@@ -59,12 +59,12 @@ pub(super) fn beyond<T>(op: CompareOp, above: bool) -> Narrowed<T> {
 }
 
 /// Narrows `x op c` for the multiples `x` of 10^-scale; the new constant counts these multiples.
-pub(super) fn to_scale(op: CompareOp, c: &Decimal, scale: u8) -> Narrowed<i128> {
+pub(super) fn to_scale(op: CompareOp, c: &Decimal, scale: u8) -> GridComparison<i128> {
     let fits = |d: Option<Decimal>| d.and_then(|d| d.unscaled_i128());
     if c.scale() <= scale {
         // More than 38 digits do not fit 128 bits.
         return match fits(c.round(scale.into())) {
-            Some(v) => Narrowed::Compare(op, v),
+            Some(v) => GridComparison::Compare(op, v),
             None => beyond(op, !c.is_negative()),
         };
     }
@@ -75,10 +75,10 @@ pub(super) fn to_scale(op: CompareOp, c: &Decimal, scale: u8) -> Narrowed<i128> 
 }
 
 /// Narrows `x op c` for integers `x` from `low` to `high`.
-pub(super) fn to_range(narrowed: Narrowed<i128>, low: i128, high: i128) -> Narrowed<i128> {
+pub(super) fn to_range(narrowed: GridComparison<i128>, low: i128, high: i128) -> GridComparison<i128> {
     match narrowed {
-        Narrowed::Compare(op, c) if c > high => beyond(op, true),
-        Narrowed::Compare(op, c) if c < low => beyond(op, false),
+        GridComparison::Compare(op, c) if c > high => beyond(op, true),
+        GridComparison::Compare(op, c) if c < low => beyond(op, false),
         other => other,
     }
 }
@@ -100,9 +100,9 @@ mod tests {
                     let narrowed = to_scale(op, &c, scale);
                     for x in -400i128..400 {
                         let truth = match narrowed {
-                            Narrowed::Never => false,
-                            Narrowed::Always => true,
-                            Narrowed::Compare(op, c) => op.holds(x.cmp(&c)),
+                            GridComparison::Never => false,
+                            GridComparison::Always => true,
+                            GridComparison::Compare(op, c) => op.holds(x.cmp(&c)),
                         };
                         let expected = op.holds(Decimal::from_i128(x, scale).cmp(&c));
                         assert_eq!(truth, expected, "{x}e-{scale} {op} {c}");
@@ -114,15 +114,15 @@ mod tests {
 
     #[test]
     fn constants_beyond_the_range_decide_for_all() {
-        let at = |op, c: i128| to_range(Narrowed::Compare(op, c), -128, 127);
-        assert_eq!(at(Lt, 128), Narrowed::Always);
-        assert_eq!(at(Gt, 128), Narrowed::Never);
-        assert_eq!(at(Eq, -129), Narrowed::Never);
-        assert_eq!(at(Ne, -129), Narrowed::Always);
-        assert_eq!(at(Ge, -129), Narrowed::Always);
-        assert_eq!(at(Le, 127), Narrowed::Compare(Le, 127));
+        let at = |op, c: i128| to_range(GridComparison::Compare(op, c), -128, 127);
+        assert_eq!(at(Lt, 128), GridComparison::Always);
+        assert_eq!(at(Gt, 128), GridComparison::Never);
+        assert_eq!(at(Eq, -129), GridComparison::Never);
+        assert_eq!(at(Ne, -129), GridComparison::Always);
+        assert_eq!(at(Ge, -129), GridComparison::Always);
+        assert_eq!(at(Le, 127), GridComparison::Compare(Le, 127));
         let huge = Decimal::parse("1e60").unwrap();
-        assert_eq!(to_scale(Lt, &huge, 2), Narrowed::Always);
-        assert_eq!(to_scale(Lt, &huge.negate(), 2), Narrowed::Never);
+        assert_eq!(to_scale(Lt, &huge, 2), GridComparison::Always);
+        assert_eq!(to_scale(Lt, &huge.negate(), 2), GridComparison::Never);
     }
 }

@@ -17,7 +17,7 @@ pub struct Subquery {
     /// Its number in the statement.
     pub number: usize,
     /// The use of its rows.
-    pub question: SubqueryQuestion,
+    pub question: SubqueryUse,
     /// The values that its rows are compared with.
     pub needle: Vec<Expr>,
     /// The values it depends on, by the number that `Outer` gives them inside.
@@ -28,7 +28,7 @@ pub struct Subquery {
 
 /// The rule by which the rows of a subquery give its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SubqueryQuestion {
+pub enum SubqueryUse {
     /// The value of the only column of the only row; NULL without rows, error 1242 with more than one.
     Value,
     /// Whether there are rows.
@@ -44,7 +44,7 @@ pub enum SubqueryQuestion {
 impl Subquery {
     /// Whether its value is 0, 1 or NULL.
     pub fn is_condition(&self) -> bool {
-        self.question != SubqueryQuestion::Value
+        self.question != SubqueryUse::Value
     }
 
     /// Whether one answer holds for all rows of the enclosing query.
@@ -101,9 +101,9 @@ pub fn outer(number: usize, ty: ExprType) -> Expr {
 /// Makes a subquery; `ty` is the type of its column if its value is asked for.
 pub fn subquery(subquery: Subquery, ty: ExprType) -> Expr {
     let ty = match &subquery.question {
-        SubqueryQuestion::Value => ExprType { nullable: true, sql: ty.sql.clone().without_zerofill(), ..ty },
-        SubqueryQuestion::Exists => ExprType::numeric(SqlType::BIGINT, false),
-        SubqueryQuestion::Any(_) | SubqueryQuestion::Row(_) => ExprType::numeric(SqlType::BIGINT, true),
+        SubqueryUse::Value => ExprType { nullable: true, sql: ty.sql.clone().without_zerofill(), ..ty },
+        SubqueryUse::Exists => ExprType::numeric(SqlType::BIGINT, false),
+        SubqueryUse::Any(_) | SubqueryUse::Row(_) => ExprType::numeric(SqlType::BIGINT, true),
     };
     Expr { kind: ExprKind::Subquery(Box::new(subquery)), ty }
 }
@@ -111,7 +111,7 @@ pub fn subquery(subquery: Subquery, ty: ExprType) -> Expr {
 impl Expr {
     /// Whether it can be computed when a plan is made: it contains no subquery and no value of an enclosing query's
     /// row.
-    pub fn is_known_to_planner(&self) -> bool {
+    pub fn is_constant_for_planning(&self) -> bool {
         !self.any(&mut |e| matches!(e.kind, ExprKind::Outer(_) | ExprKind::Subquery(_)))
     }
 

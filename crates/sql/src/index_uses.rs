@@ -13,9 +13,9 @@ const TOGETHER: u32 = 32;
 
 /// How often a plan was run.
 #[derive(Debug, Default)]
-pub(crate) struct PlanRuns(AtomicU32);
+pub(crate) struct PlanExecutions(AtomicU32);
 
-impl PlanRuns {
+impl PlanExecutions {
     /// It is run. Returns how many runs are to be told of now, and whether this is the first.
     pub fn run(&self) -> Option<(u32, bool)> {
         match self.0.fetch_add(1, Relaxed).wrapping_add(1) {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn runs_are_told_at_once_and_then_together() {
-        let (runs, uses) = (PlanRuns::default(), IndexUses::default());
+        let (runs, uses) = (PlanExecutions::default(), IndexUses::default());
         let mut first = 0;
         for run in 1..=100 {
             if let Some((told, is_first)) = runs.run() {

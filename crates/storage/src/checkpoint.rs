@@ -116,7 +116,7 @@ impl Inner {
     /// has to exceed the limit.
     pub(crate) fn is_log_stuck(&self) -> bool {
         let held = self.checkpointer.state.lock().held.as_ref().map_or(0, LogReservation::charged);
-        self.log.is_held_by_nobody(held)
+        self.log.is_unreferenced(held)
     }
 
     /// Returns about how many bytes of log a checkpoint recorded now would give back.

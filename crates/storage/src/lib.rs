@@ -62,8 +62,8 @@ pub use redo::{
     RedoHandler, ReplayError,
 };
 pub use space::{
-    BulkWriter, FREE_PAGE_LOG_BYTES, FreshPages, RemainingSegment, Remains, Reservation, SEGMENT_LOG_BYTES,
-    SegmentInfo, SegmentState, SpaceFault, SpaceUsage,
+    BulkWriter, FREE_PAGE_LOG_BYTES, FreshPages, Reservation, SEGMENT_LOG_BYTES, SalvagedSegment,
+    SalvagedStore, SegmentInfo, SegmentState, SpaceFault, SpaceUsage,
 };
 pub use stats::{Counter, StoreStats, reads_begun_here};
 pub use store::{RecoveryProgress, RecoveryStep, Store, StoreOptions};

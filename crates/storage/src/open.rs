@@ -20,7 +20,7 @@ use crate::store::Inner;
 use crate::warm_up;
 use crate::worker::ThreadName;
 use crate::{
-    Env, HandlerId, LogicalReplay, Lsn, PageKind, PageNo, RecoveryReport, RedoHandler, Remains, Result,
+    Env, HandlerId, LogicalReplay, Lsn, PageKind, PageNo, RecoveryReport, RedoHandler, Result, SalvagedStore,
     SegmentId, SegmentState, StorageError, StoreOptions, StoreStats, page,
 };
 use std::hash::{BuildHasher, Hasher};
@@ -63,7 +63,7 @@ pub(crate) fn open(
     options: StoreOptions,
     mut handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
     replay: &mut dyn LogicalReplay,
-    remains: Option<&mut Remains>,
+    remains: Option<&mut SalvagedStore>,
 ) -> Result<Arc<Inner>> {
     let lock = env.lock().map_err(|source| match source.kind() {
         io::ErrorKind::WouldBlock => StorageError::AlreadyOpen,
@@ -199,7 +199,7 @@ fn recover(
     log_options: LogOptions,
     replay: &mut dyn LogicalReplay,
     report: &mut RecoveryReport,
-    remains: Option<&mut Remains>,
+    remains: Option<&mut SalvagedStore>,
 ) -> Result<Recovery> {
     let (cache, control) = (crash.cache, crash.control);
     let ReadLog { tail, payload } = recovery::read_log(crash, replay, report)?;

@@ -209,16 +209,16 @@ fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
         if after.waiting == 0 {
             return Ok(());
         }
-        if after.has_gained_nothing(&space) {
+        if after.is_unchanged_from(&space) {
             // The little log that is left has to go as well.
             store.checkpoint()?;
-            if store.log.space().has_gained_nothing(&after) {
+            if store.log.space().is_unchanged_from(&after) {
                 pace.fruitless += 1;
                 if pace.fruitless > MAX_FRUITLESS_CHECKPOINTS {
                     if store.log.is_disk_full()? {
-                        store.log.refuse_waiting();
+                        store.log.fail_waiters();
                     } else if store.is_log_stuck() {
-                        store.log.grant_beyond_limit();
+                        store.log.grant_emergency_space();
                     }
                 }
                 return Ok(());

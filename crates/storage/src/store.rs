@@ -12,7 +12,7 @@ use crate::worker::Worker;
 use crate::{
     CheckpointSource, Env, FlushPolicy, HandlerId, HeldPage, LockGuard, LogicalReplay, Lsn, LsnRange,
     MemoryLoan, MiniTransaction, Optimistic, PageMerger, PageNo, RawPage, RecoveryReport, RedoHandler,
-    Remains, Reservation, Result, SegmentId, SharedGuard, StorageError, StoreStats,
+    Reservation, Result, SalvagedStore, SegmentId, SharedGuard, StorageError, StoreStats,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -180,7 +180,7 @@ impl Inner {
             self.log.check_disk(bytes)?;
             let before = self.log.space();
             self.checkpoint()?;
-            if self.log.space().has_gained_nothing(&before) {
+            if self.log.space().is_unchanged_from(&before) {
                 // Other threads hold the space that is lacking, or the log would have to grow and cannot.
                 fruitless += 1;
                 if fruitless > MAX_FRUITLESS_CHECKPOINTS {
@@ -231,7 +231,7 @@ impl Store {
     }
 
     /// Opens a store whose space maps or segment directory may be damaged, to read its remaining pages. The store has
-    /// no segments and no space, so only redo can change anything. [`Remains`] tells which pages belong to which
+    /// no segments and no space, so only redo can change anything. [`SalvagedStore`] tells which pages belong to which
     /// segments. The store has no threads of its own.
     ///
     /// # Errors
@@ -241,8 +241,8 @@ impl Store {
         options: StoreOptions,
         handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
         replay: &mut dyn LogicalReplay,
-    ) -> Result<(Store, Remains)> {
-        let mut remains = Remains::default();
+    ) -> Result<(Store, SalvagedStore)> {
+        let mut remains = SalvagedStore::default();
         let options = StoreOptions { background: false, warm_up: false, ..options };
         let inner = crate::open::open(env, options, handlers, replay, Some(&mut remains))?;
         Ok((Store { _last: Arc::new(LastClone(Arc::clone(&inner))), inner }, remains))
@@ -320,7 +320,7 @@ impl Store {
     ///
     /// # Errors
     /// `Io` (the store is poisoned then), `Poisoned`.
-    pub fn force_out(&self, page: PageNo) -> Result<bool> {
+    pub fn evict_all(&self, page: PageNo) -> Result<bool> {
         self.inner.cache.write_back(vec![page], crate::pool::Latching::Try)?;
         Ok(self.inner.cache.pool.evict_clean(page) || !self.is_resident(page))
     }
@@ -328,8 +328,8 @@ impl Store {
     /// Writes the page if it is changed, unless it is latched exclusively. For tests.
     ///
     /// # Errors
-    /// As [`force_out`](Self::force_out).
-    pub fn force_clean(&self, page: PageNo) -> Result<()> {
+    /// As [`evict_all`](Self::evict_all).
+    pub fn write_all_dirty(&self, page: PageNo) -> Result<()> {
         self.inner.cache.write_back(vec![page], crate::pool::Latching::Try)
     }
 

@@ -4,7 +4,7 @@
 //! indexes that a hint names.
 
 use super::ParseLimits;
-use super::ast::{Hint, HintSubject, HintTable};
+use super::ast::{Hint, HintTable, HintTarget};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 use leafline_types::Value;
@@ -121,7 +121,7 @@ impl Parser<'_> {
                 self.hinted_variable(top)?;
                 None
             }
-            "QB_NAME" => Some(HintSubject::BlockName(self.ident()?.value)),
+            "QB_NAME" => Some(HintTarget::BlockName(self.ident()?.value)),
             "RESOURCE_GROUP" => {
                 self.hinted_group(top)?;
                 None
@@ -131,12 +131,12 @@ impl Parser<'_> {
                     block = Some(self.user_variable()?);
                 }
                 Some(match () {
-                    () if known(TABLE_HINTS) => HintSubject::Tables(self.hint_tables()?),
+                    () if known(TABLE_HINTS) => HintTarget::Tables(self.hint_tables()?),
                     () if known(INDEX_HINTS) => {
                         let table = self.hint_table()?;
-                        HintSubject::Indexes(table, self.names_in_parentheses(Self::hint_name)?)
+                        HintTarget::Indexes(table, self.names_in_parentheses(Self::hint_name)?)
                     }
-                    () => HintSubject::Strategies(self.names_in_parentheses(Self::strategy)?),
+                    () => HintTarget::Strategies(self.names_in_parentheses(Self::strategy)?),
                 })
             }
         };

@@ -6,7 +6,7 @@
 
 use crate::error::MysqlError;
 use crate::memory::server;
-use crate::statement::{CancelToken, Steps};
+use crate::statement::{CancelTicker, CancelToken};
 
 /// The number of bytes that are written or examined between two checks for cancellation.
 pub const BYTES_BETWEEN_CHECKS: usize = 1 << 18;
@@ -34,13 +34,13 @@ impl From<MysqlError> for Stop {
 pub struct Output<'c> {
     bytes: Vec<u8>,
     most: usize,
-    steps: Steps<'c>,
+    steps: CancelTicker<'c>,
 }
 
 impl<'c> Output<'c> {
     /// Makes an empty string that may grow to `most` bytes.
     pub fn new(most: usize, cancel: &'c CancelToken) -> Self {
-        Output { bytes: Vec::new(), most, steps: Steps::new(cancel, BYTES_BETWEEN_CHECKS) }
+        Output { bytes: Vec::new(), most, steps: CancelTicker::new(cancel, BYTES_BETWEEN_CHECKS) }
     }
 
     /// Makes room for `more` bytes, for callers that know the length beforehand.

@@ -107,7 +107,7 @@ impl Warnings {
     }
 
     /// Removes all that were added since the list was as `earlier` is; `earlier` is a copy made then.
-    pub fn forget_after(&mut self, earlier: &Warnings) {
+    pub fn truncate_to(&mut self, earlier: &Warnings) {
         self.kept.truncate(earlier.kept.len());
         (self.count, self.errors) = (earlier.count, earlier.errors);
     }
@@ -317,16 +317,16 @@ impl Drop for Unwatched<'_> {
 
 /// Checks a token once in `every` steps of work that takes long within one value.
 #[derive(Debug)]
-pub struct Steps<'c> {
+pub struct CancelTicker<'c> {
     cancel: &'c CancelToken,
     every: usize,
     taken: usize,
 }
 
-impl<'c> Steps<'c> {
+impl<'c> CancelTicker<'c> {
     /// Makes a counter at zero.
-    pub fn new(cancel: &'c CancelToken, every: usize) -> Steps<'c> {
-        Steps { cancel, every, taken: 0 }
+    pub fn new(cancel: &'c CancelToken, every: usize) -> CancelTicker<'c> {
+        CancelTicker { cancel, every, taken: 0 }
     }
 
     /// Counts `steps` steps.

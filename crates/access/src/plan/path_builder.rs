@@ -65,7 +65,7 @@ impl PathRequest<'_> {
         else {
             return Ok(None);
         };
-        let possible = match pruning.values().all(Expr::is_known_to_planner) {
+        let possible = match pruning.values().all(Expr::is_constant_for_planning) {
             true => pruning.possible(partitioning, eval)?,
             false => return Ok(Some(self.table.clone())),
         };

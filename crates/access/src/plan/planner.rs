@@ -18,7 +18,7 @@ use crate::plan::path_builder::PathRequest;
 use crate::stats::Extent;
 use crate::stats::{KeySpan, PartialSelectivity, Sample, Selectivity, StatementSamples, Statistics};
 use crate::stats::{joint_selectivity, key_span, largest_with, sample_rows};
-use leafline_expr::RowScreen;
+use leafline_expr::RowPrefilter;
 use leafline_expr::domain::null_range;
 use leafline_expr::{EvalContext, Expr, bind_parameters, evaluate_scalar};
 use leafline_table::{Core, IndexDef, TableDef};
@@ -212,7 +212,7 @@ impl Planner<'_> {
         if self.table_rows(table) < SAMPLE_LEAST_ROWS {
             return Ok(wanted);
         }
-        let known = |condition: &&Expr| !condition.is_volatile() && condition.is_known_to_planner();
+        let known = |condition: &&Expr| !condition.is_volatile() && condition.is_constant_for_planning();
         let conditions: Vec<Expr> = conditions.iter().filter(known).cloned().collect();
         let sample = self.samples.sample(table, || self.statistics.rows(self.engine, table))?;
         self.samples.share_in_order(&sample, table, order, (&conditions, wanted), eval)
@@ -313,7 +313,7 @@ impl Planner<'_> {
         let known = |condition: &&Expr| {
             condition.columns().iter().all(|column| *column < width)
                 && !condition.is_volatile()
-                && condition.is_known_to_planner()
+                && condition.is_constant_for_planning()
         };
         relation.request.conjuncts.iter().chain(relation.derived_conjuncts).filter(known).cloned().collect()
     }
@@ -325,7 +325,7 @@ impl Planner<'_> {
         ranged: Vec<bool>,
         eval: &mut EvalContext<'_>,
     ) -> Result<BoundedPath> {
-        let unknown = |value: &Expr| !value.columns().is_empty() || !value.is_known_to_planner();
+        let unknown = |value: &Expr| !value.columns().is_empty() || !value.is_constant_for_planning();
         let correlated = path.constraint.values().iter().any(unknown);
         let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
         if bounds.as_ref().is_some_and(|bounds| !bounds.exact) {
@@ -416,7 +416,7 @@ impl Planner<'_> {
         let mut tested = Vec::new();
         for condition in conditions.iter().take_while(|condition| !condition.may_raise()) {
             let Ok(bound) = bind_parameters(condition, eval) else { break };
-            if !RowScreen::new(&table.clustered().format, &columns, [&bound]).is_empty() {
+            if !RowPrefilter::new(&table.clustered().format, &columns, [&bound]).is_empty() {
                 tested.push(condition);
             }
         }

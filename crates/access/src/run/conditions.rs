@@ -3,7 +3,7 @@
 use crate::path::{AccessPath, Condition};
 use arrow_array::UInt32Array;
 use arrow_select::take::take;
-use leafline_expr::RowScreen;
+use leafline_expr::RowPrefilter;
 use leafline_expr::{EvalContext, Expr, Selection, bind_parameters, evaluate_filter};
 use leafline_types::{Batch, MysqlError};
 
@@ -46,11 +46,11 @@ impl ConditionSet {
     }
 
     /// The row prefilter: the conditions of the residual filter that can be tested before rows are decoded. None depends on an outer row.
-    pub fn screen(&self, path: &AccessPath, exact: bool, eval: &mut EvalContext<'_>) -> RowScreen {
+    pub fn screen(&self, path: &AccessPath, exact: bool, eval: &mut EvalContext<'_>) -> RowPrefilter {
         let conditions = if exact { &self.rest } else { &self.all };
         let bound: Vec<Expr> =
             conditions.iter().map_while(|condition| bind_parameters(condition, eval).ok()).collect();
-        RowScreen::new(&path.index.format, &path.columns, &bound)
+        RowPrefilter::new(&path.index.format, &path.columns, &bound)
     }
 
     /// The rows for which the conditions are true. `tags` number the outer rows; with `exact` the implied conditions hold

@@ -21,7 +21,7 @@ use crate::run::page_order::{PageOrder, Sorted};
 use crate::run::read_ahead::ReadAhead;
 use crate::run::targets::{Targets, WalkKind};
 use crate::run::walk::{Leaps, Output, Walk, mark};
-use leafline_expr::RowScreen;
+use leafline_expr::RowPrefilter;
 use leafline_table::{Direction, EntryCursor, EntryDecoder, ReadView, entry_decoder};
 use leafline_types::Batch;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(crate) struct LeapScan {
     columns: Vec<usize>,
     decoder: EntryDecoder,
     /// Tests on rows, before they are decoded.
-    screen: RowScreen,
+    screen: RowPrefilter,
     /// Rows that runtime filters looked at, and that they removed.
     filtered: (u64, u64),
     cursor: EntryCursor,
@@ -103,7 +103,7 @@ impl LeapScan {
             goal: FIRST_BATCH_ENTRIES,
             most,
             expected: FIRST_BATCH_ENTRIES,
-            screen: RowScreen::default(),
+            screen: RowPrefilter::default(),
             filtered: (0, 0),
             read_ahead: ReadAhead::new(cx.view),
             matched: None,
@@ -201,7 +201,7 @@ impl LeapScan {
     }
 
     /// From now on, rows are tested before they are decoded, as far as that is quick. Whoever gets them evaluates the conditions again.
-    pub fn set_screen(&mut self, screen: RowScreen) {
+    pub fn set_screen(&mut self, screen: RowPrefilter) {
         self.screen = screen;
     }
 

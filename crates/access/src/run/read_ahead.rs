@@ -43,7 +43,7 @@ struct Place {
 struct From(Option<Vec<u8>>);
 
 /// Leaves of targets, in the order of the scan.
-struct TargetCourse<'s> {
+struct TargetLeafOrder<'s> {
     place: &'s mut Place,
     path: &'s AccessPath,
     targets: &'s Targets,
@@ -83,7 +83,7 @@ impl ReadAhead {
         counters: &mut Counters,
     ) -> Result<()> {
         let all = self.all;
-        let mut course = TargetCourse { place: &mut self.place, path, targets, direction, current, all };
+        let mut course = TargetLeafOrder { place: &mut self.place, path, targets, direction, current, all };
         let pages = self.ahead.advance(cursor.tree(), cursor.leaf(), cursor.position(), &mut course)?;
         counters.leafline_read_ahead_pages += pages;
         Ok(())
@@ -95,7 +95,7 @@ impl ReadAhead {
     }
 }
 
-impl Course for TargetCourse<'_> {
+impl Course for TargetLeafOrder<'_> {
     fn begin(&mut self, position: Option<&[u8]>) {
         self.place.whole = Some(self.current);
         self.place.target = self.current;
@@ -126,7 +126,7 @@ impl Course for TargetCourse<'_> {
     }
 }
 
-impl TargetCourse<'_> {
+impl TargetLeafOrder<'_> {
     /// To the next target.
     fn go_on(&mut self) {
         self.place.target += 1;
@@ -274,7 +274,7 @@ mod tests {
             let targets = testing::with_eval(|eval| path.targets(eval)).expect("targets");
             let direction = if order == ScanOrder::Reverse { Direction::Reverse } else { Direction::Forward };
             let mut place = Place::default();
-            let mut course = TargetCourse {
+            let mut course = TargetLeafOrder {
                 place: &mut place,
                 path: &path,
                 targets: &targets,

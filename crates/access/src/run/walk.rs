@@ -9,7 +9,7 @@ use crate::params::{
 use crate::path::{AccessPath, FirstOf};
 use crate::run::locators::Locators;
 use crate::run::targets::{Target, Targets, WalkKind};
-use leafline_expr::RowScreen;
+use leafline_expr::RowPrefilter;
 use leafline_table::{
     Direction, EntryDecoder, EntryRef, EntrySlice, EntryStep, EntryVisitor, MAX_SLICE_ENTRIES, SliceBound,
     locator_of,
@@ -101,7 +101,7 @@ pub(crate) struct Walk<'s> {
     pub path: &'s AccessPath,
     pub decoder: &'s EntryDecoder,
     /// Tests on rows, before they are decoded.
-    pub screen: &'s RowScreen,
+    pub screen: &'s RowPrefilter,
     pub targets: &'s Targets,
     pub kind: WalkKind,
     pub direction: Direction,

@@ -4,9 +4,9 @@
 //! values than buckets each by itself. The most common values among those that share a bucket are kept beside them.
 
 use super::histogram::{
-    Bucket, Counted, Counting, Frequent, Histogram, NULL_KEY, Seen, distinct_values, most_common,
+    Bucket, Counted, Frequent, Histogram, NULL_KEY, Seen, ValueCounter, distinct_values, most_common,
 };
-use super::sample::{Looked, Most, look};
+use super::sample::{Most, SampledEntries, look};
 use super::table::part_of;
 use crate::constraint::Bounds;
 use crate::error::Result;
@@ -39,7 +39,7 @@ pub fn analyze_column(
         let wanted = if share < 1.0 { size.leaves * share } else { size.leaves * 2.0 + 8.0 };
         let most = Most { leaves: wanted.ceil() as usize, per_leaf: usize::MAX, read: true, mean: 1.0 };
         let looked = look(engine, stored.clustered(), &Bounds::all(), &[column], most)?;
-        let Looked { batch, leaf_ends, .. } = looked;
+        let SampledEntries { batch, leaf_ends, .. } = looked;
         if let Some(all) = batch.columns.first() {
             let mut start = 0;
             for (leaf, end) in leaf_ends.iter().enumerate() {
@@ -86,7 +86,7 @@ fn of_values(
     now: i64,
 ) -> HistogramDef {
     values.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-    let mut counting = Counting::default();
+    let mut counting = ValueCounter::default();
     let mut named: Vec<Value> = Vec::new();
     for (key, leaf, value) in values {
         if counting.add(key, leaf) {

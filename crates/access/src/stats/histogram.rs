@@ -29,14 +29,14 @@ pub(super) struct Counted {
 
 /// Values that are counted as they come, ascending, and those of one leaf together.
 #[derive(Debug, Default)]
-pub(super) struct Counting {
+pub(super) struct ValueCounter {
     pub counted: Vec<Counted>,
     last_leaf: usize,
     /// Rows on that leaf with the last value.
     together: usize,
 }
 
-impl Counting {
+impl ValueCounter {
     /// One more row, on a leaf. Whether its value is a new one.
     pub fn add(&mut self, key: Vec<u8>, leaf: usize) -> bool {
         let elsewhere = leaf != std::mem::replace(&mut self.last_leaf, leaf);
@@ -353,7 +353,7 @@ mod tests {
         let mut sorted: Vec<(u32, usize)> =
             values.iter().enumerate().map(|(at, value)| (*value, at / 32)).collect();
         sorted.sort_unstable();
-        let mut counting = Counting::default();
+        let mut counting = ValueCounter::default();
         for (value, leaf) in sorted {
             counting.add(key(value), leaf);
         }

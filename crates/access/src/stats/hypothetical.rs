@@ -6,7 +6,7 @@
 //! other in it: of rows that were drawn evenly, neighbours in the index lie as many rows apart for each entry between them
 //! as they are places apart in the sample. As much of it is taken to be in memory as of the table.
 
-use super::histogram::{Counting, Histogram};
+use super::histogram::{Histogram, ValueCounter};
 use super::index::IndexStatistics;
 use super::table::{Hits, TableSample};
 use crate::constraint::{KeyRange, KeyStart, Link};
@@ -162,7 +162,7 @@ fn spread(sample: &TableSample, entries: &[Entry], first: usize, last: usize) ->
     };
     let mut all: Vec<(Vec<u8>, usize)> = entries.iter().map(bytes).collect();
     all.sort_unstable();
-    let mut counting = Counting::default();
+    let mut counting = ValueCounter::default();
     all.into_iter().for_each(|(key, leaf)| {
         counting.add(key, leaf);
     });

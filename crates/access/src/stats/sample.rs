@@ -51,7 +51,7 @@ pub(crate) fn sample_rows(
     let Ok(passed) = passing(conditions, &looked.batch, eval) else { return Ok(Sample::default()) };
     let mut sample = Sample::default();
     let (mut entries, mut passing) = (0.0, 0.0);
-    for InRange { weight, seen, kept } in looked.ranges.into_iter().filter(|range| range.seen > 0) {
+    for SampledRange { weight, seen, kept } in looked.ranges.into_iter().filter(|range| range.seen > 0) {
         let passed = passed.iter().filter(|row| kept.contains(row)).count();
         sample.seen += seen;
         entries += weight;
@@ -96,9 +96,9 @@ pub(super) struct Most {
 }
 
 /// The entries that were looked at.
-pub(super) struct Looked {
+pub(super) struct SampledEntries {
     /// In each range.
-    pub ranges: Vec<InRange>,
+    pub ranges: Vec<SampledRange>,
     /// The rows.
     pub batch: Batch,
     /// Where in the batch the rows of each leaf end.
@@ -106,7 +106,7 @@ pub(super) struct Looked {
 }
 
 /// The entries that were looked at in one range.
-pub(super) struct InRange {
+pub(super) struct SampledRange {
     /// Entries of the range.
     weight: f64,
     /// The entries that were looked at.
@@ -122,7 +122,7 @@ pub(super) fn look(
     bounds: &Bounds,
     columns: &[usize],
     most: Most,
-) -> Result<Looked> {
+) -> Result<SampledEntries> {
     let ranges = spread(&bounds.ranges);
     let mut looked = Vec::with_capacity(ranges.len());
     let decoder = entry_decoder(index, columns)?;
@@ -146,7 +146,7 @@ pub(super) fn look(
             }
             leaf_ends.push(taken.kept);
         })?;
-        looked.push(InRange { weight, seen: taken.seen - before.0, kept: before.1..taken.kept });
+        looked.push(SampledRange { weight, seen: taken.seen - before.0, kept: before.1..taken.kept });
     }
     if let Some(error) = taken.error {
         return Err(AccessError::Codec(error));
@@ -154,7 +154,7 @@ pub(super) fn look(
     // What is not in the rows would have to be read: it counts as empty.
     let empty = |missing: &[Missing]| Ok::<_, CodecError>(vec![Vec::new(); missing.len()]);
     let columns = decoded.finish(empty)?;
-    Ok(Looked { ranges: looked, batch: Batch { columns, rows: taken.kept }, leaf_ends })
+    Ok(SampledEntries { ranges: looked, batch: Batch { columns, rows: taken.kept }, leaf_ends })
 }
 
 /// How many leaves of a tree to look at: fewer where they would have to be read, because not enough of it is `resident`.

@@ -128,7 +128,7 @@ impl<'a> Selectivity<'a> {
         let width = self.table.columns.len();
         let columns = condition.columns();
         let is_own = columns.iter().all(|column| *column < width);
-        if !is_own || condition.is_volatile() || !condition.is_known_to_planner() {
+        if !is_own || condition.is_volatile() || !condition.is_constant_for_planning() {
             return self.of_unknown(condition, eval);
         }
         let said = match columns.len() {

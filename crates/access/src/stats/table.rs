@@ -3,8 +3,8 @@
 //! The leaves are spread evenly over the clustered index, chosen from the branches above; of each leaf as many rows are taken, evenly
 //! spread. A table of few rows is seen as a whole. Ghosts are left out; who may see a row does not matter here.
 
-use super::histogram::{Counting, Histogram, NULL_KEY, Seen};
-use super::sample::{Looked, Most, leaves_to_sample, look, passing};
+use super::histogram::{Histogram, NULL_KEY, Seen, ValueCounter};
+use super::sample::{Most, SampledEntries, leaves_to_sample, look, passing};
 use crate::constraint::Bounds;
 use crate::error::Result;
 use crate::params::{DEPENDENCE_LEAST_ROWS, TABLE_BUCKETS, TABLE_COLD_LEAVES, TABLE_LEAVES, TABLE_ROWS};
@@ -75,7 +75,7 @@ impl TableSample {
         let leaves = leaves.min(size.leaves as usize).max(1);
         let columns: Vec<usize> = (0..table.columns.len()).collect();
         let most = Most { leaves, per_leaf: TABLE_ROWS / leaves, read: true, mean: 1.0 };
-        let Looked { batch, leaf_ends, .. } =
+        let SampledEntries { batch, leaf_ends, .. } =
             look(engine, table.clustered(), &Bounds::all(), &columns, most)?;
         let columns = columns.iter().map(|_| OnceLock::new()).collect();
         Ok(TableSample {
@@ -184,7 +184,7 @@ impl TableSample {
         }
         keys.sort_unstable();
         let mut numbers = vec![0; self.batch.rows];
-        let mut counting = Counting::default();
+        let mut counting = ValueCounter::default();
         for (key, leaf, row) in keys {
             counting.add(key, leaf);
             if let Some(number) = numbers.get_mut(row) {
@@ -202,7 +202,7 @@ impl TableSample {
     }
 
     /// The spread of values that were counted over all of the rows.
-    pub(super) fn spread(&self, counting: &Counting) -> Histogram {
+    pub(super) fn spread(&self, counting: &ValueCounter) -> Histogram {
         let counted = &counting.counted;
         // NULL comes first.
         let nulls = counted.first().filter(|first| first.key == NULL_KEY).map_or(0, |first| first.rows);

@@ -1,6 +1,6 @@
 //! Leaves that are held so that changes of them can be kept elsewhere.
 
-use leafline_btree::{Beside, CommitTs, Direction, Finger, HeldLeaf};
+use leafline_btree::{CommitTs, Direction, Finger, HeldLeaf, HoldOutcome};
 use leafline_storage::PageNo;
 
 use super::fixture::{Fixture, bulk, mixed};
@@ -21,7 +21,7 @@ fn leaves_are_held_side_by_side_as_long_as_nobody_has_to_be_waited_for() {
     let [first, second, third, fourth, ..] = firsts[..] else { panic!("{firsts:?}") };
     // The second leaf is in memory, changed; the third is in memory as the file has it.
     fixture.store.checkpoint().unwrap();
-    pages.iter().for_each(|page| drop(fixture.store.force_out(*page)));
+    pages.iter().for_each(|page| drop(fixture.store.evict_all(*page)));
     tree.get(&key(third as u32), |_| ()).unwrap();
     let mut finger = Finger::NONE;
     let held = tree.hold_leaf(&key(first as u32), false, &mut finger).unwrap();
@@ -29,19 +29,21 @@ fn leaves_are_held_side_by_side_as_long_as_nobody_has_to_be_waited_for() {
     let mut beside = |last: usize, n: usize, take| {
         let beside = tree.hold_beside(pages[last], &key(n as u32), take, &mut finger);
         let page = match &beside {
-            Beside::Another(held) => held.page_no(),
-            Beside::Same => Some(pages[last]),
-            Beside::No => None,
+            HoldOutcome::Another(held) => held.page_no(),
+            HoldOutcome::Same => Some(pages[last]),
+            HoldOutcome::No => None,
         };
         assert!(page.is_none_or(|page| page == pages[n]), "{n}");
         beside
     };
-    assert!(matches!(beside(first, first + 1, true), Beside::Same));
-    let Beside::Another(HeldLeaf::Held(other)) = beside(first, fourth, true) else { panic!("not held") };
-    assert!(matches!(beside(first, fourth + 1, true), Beside::No), "it was held a second time");
-    assert!(matches!(beside(fourth, fourth + 1, true), Beside::Same));
-    assert!(matches!(beside(first, third, false), Beside::No), "a leaf in memory was held");
-    let Beside::Another(HeldLeaf::Taken(taken)) = beside(first, third, true) else { panic!("not taken") };
+    assert!(matches!(beside(first, first + 1, true), HoldOutcome::Same));
+    let HoldOutcome::Another(HeldLeaf::Held(other)) = beside(first, fourth, true) else { panic!("not held") };
+    assert!(matches!(beside(first, fourth + 1, true), HoldOutcome::No), "it was held a second time");
+    assert!(matches!(beside(fourth, fourth + 1, true), HoldOutcome::Same));
+    assert!(matches!(beside(first, third, false), HoldOutcome::No), "a leaf in memory was held");
+    let HoldOutcome::Another(HeldLeaf::Taken(taken)) = beside(first, third, true) else {
+        panic!("not taken")
+    };
     // A reader of held leaves waits until they are released.
     std::thread::scope(|scope| {
         let reader =
@@ -60,7 +62,7 @@ fn leaves_are_held_side_by_side_as_long_as_nobody_has_to_be_waited_for() {
     let held = tree.hold_leaf(&key(first as u32), true, &mut finger).unwrap();
     assert!(matches!(&held, HeldLeaf::Taken(_)));
     assert!(
-        matches!(tree.hold_beside(pages[first], &key(second as u32), true, &mut finger), Beside::No),
+        matches!(tree.hold_beside(pages[first], &key(second as u32), true, &mut finger), HoldOutcome::No),
         "a changed leaf was taken"
     );
     held.let_go();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use leafline_btree::{Direction, LeafStep, LeafWalk, RangeAhead, ReadAheadKind, ReadAheadSettings, Tree};
+use leafline_btree::{Direction, LeafStep, LeafWalk, RangeReadAhead, ReadAheadKind, ReadAheadSettings, Tree};
 use leafline_storage::{PageNo, Store};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
@@ -96,7 +96,7 @@ fn leaves_are_the_same_either_way_in_pieces_and_by_page() {
 fn read(tree: &Tree, kind: ReadAheadKind, direction: Direction, most: usize) -> (usize, u64, u64) {
     let faults = tree.store().stats().page_faults.get();
     let settings = ReadAheadSettings { kind, ..ReadAheadSettings::default() };
-    let mut ahead = RangeAhead::new(settings, direction, &[], None);
+    let mut ahead = RangeReadAhead::new(settings, direction, &[], None);
     let mut cursor = tree.cursor();
     if direction == Direction::Reverse {
         cursor.seek_before(None);

@@ -105,7 +105,7 @@ fn on_a_full_disk_the_pages_of_splits_come_from_the_margin_if_the_reservation_al
     let fixture = Fixture::new(4096, 256);
     let reserve = || fixture.store.reserve(0, 20_000).expect("a reservation");
     let mut committed = fixture.store.reserve(0, 4 << 20).expect("log for all of it");
-    committed.allow_more().expect("room for the margin");
+    committed.set_maximum().expect("room for the margin");
     // Other reservations hold all pages that there are.
     fixture.env.set_space_limit(Some(fixture.env.space_used()));
     let mut taken = Vec::new();
@@ -129,5 +129,5 @@ fn on_a_full_disk_the_pages_of_splits_come_from_the_margin_if_the_reservation_al
     assert_eq!(fixture.store.verify_space().expect("a check"), Vec::<String>::new());
     fixture.env.set_space_limit(None);
     let mut again = fixture.store.reserve(8, 0).expect("free pages");
-    again.allow_more().expect("room for the margin");
+    again.set_maximum().expect("room for the margin");
 }

@@ -139,14 +139,16 @@ impl Aggregate {
     ) -> Result<Results, MysqlError> {
         let rows = grouping.count();
         // Rows that were left out have other values than those known.
-        for state in states.iter_mut().filter(|state| matches!(state.beyond, Some(Beyond::Repeats(_)))) {
+        for state in
+            states.iter_mut().filter(|state| matches!(state.beyond, Some(AggregateSpill::Repeats(_))))
+        {
             state.accumulator.forget_arguments();
         }
         for at in 0..states.len() {
             let accumulated: usize = states.iter().map(|state| state.accumulator.memory()).sum();
             let state = &mut states[at];
-            let Some(Beyond::Repeats(repeats)) =
-                state.beyond.take_if(|beyond| matches!(beyond, Beyond::Repeats(_)))
+            let Some(AggregateSpill::Repeats(repeats)) =
+                state.beyond.take_if(|beyond| matches!(beyond, AggregateSpill::Repeats(_)))
             else {
                 continue;
             };
@@ -157,7 +159,7 @@ impl Aggregate {
         let mut columns: Vec<Column> = keys;
         for (call, State { mut accumulator, beyond }) in self.aggregates.iter().zip(states) {
             columns.push(match beyond {
-                Some(Beyond::Gathered(gathered)) => {
+                Some(AggregateSpill::Gathered(gathered)) => {
                     let (entries, ty) = (Some(gathered.finish(cx)?), call.ty.sql.clone());
                     Column::Gathered(Box::new(GroupByGroup { accumulator, entries, ty }))
                 }
@@ -176,11 +178,11 @@ impl Aggregate {
 struct State {
     accumulator: GroupedAccumulator,
     /// The rows for which there was no room.
-    beyond: Option<Beyond>,
+    beyond: Option<AggregateSpill>,
 }
 
 /// The rows of an aggregate that are in files.
-enum Beyond {
+enum AggregateSpill {
     Repeats(Repeats),
     Gathered(Gathered),
 }
@@ -205,8 +207,10 @@ impl State {
         let groups = grouping.groups();
         self.accumulator.update(groups, grouping.count(), batch.rows, &args, &mut cx.eval)?;
         match &mut self.beyond {
-            Some(Beyond::Gathered(gathered)) => gathered.write(&self.accumulator),
-            Some(Beyond::Repeats(repeats)) => repeats.write(&self.accumulator, groups, batch.rows, args, cx),
+            Some(AggregateSpill::Gathered(gathered)) => gathered.write(&self.accumulator),
+            Some(AggregateSpill::Repeats(repeats)) => {
+                repeats.write(&self.accumulator, groups, batch.rows, args, cx)
+            }
             None => Ok(()),
         }
     }
@@ -214,8 +218,8 @@ impl State {
     /// Lets it keep no more values; false if it keeps none.
     fn close(&mut self, call: &AggregateCall, cx: &mut ExecutionContext<'_>) -> bool {
         let State { accumulator, beyond } = self;
-        let repeats = Repeats::begin(call, accumulator).map(Beyond::Repeats);
-        *beyond = repeats.or_else(|| Gathered::begin(accumulator, cx).map(Beyond::Gathered));
+        let repeats = Repeats::begin(call, accumulator).map(AggregateSpill::Repeats);
+        *beyond = repeats.or_else(|| Gathered::begin(accumulator, cx).map(AggregateSpill::Gathered));
         beyond.is_some()
     }
 }

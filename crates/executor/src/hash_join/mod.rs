@@ -39,7 +39,7 @@ pub(super) struct HashJoin {
     encoder: KeyEncoder,
     keys: EncodedKeys,
     table: Built,
-    current: Option<Probing>,
+    current: Option<ProbeState>,
     held: Held,
     /// The filters that scans get when the build side was read.
     told: Vec<plan::KeyFilter>,
@@ -219,7 +219,7 @@ impl HashJoin {
                 let later = self.shape.join_type == JoinType::LeftOuter && !self.shape.conditions.is_empty();
                 let matched = if later { vec![false; batch.rows] } else { Vec::new() };
                 let bytes = RowBytes::of(&batch);
-                self.current = Some(Probing { matched, batch, bytes, heads, row: 0, alone: true });
+                self.current = Some(ProbeState { matched, batch, bytes, heads, row: 0, alone: true });
             }
             let inline_nulls =
                 self.shape.join_type == JoinType::LeftOuter && self.shape.conditions.is_empty();
@@ -526,7 +526,7 @@ impl Built {
 }
 
 /// A probe batch in progress.
-struct Probing {
+struct ProbeState {
     batch: Batch,
     bytes: RowBytes,
     /// Per row, the next build row to pair it with.

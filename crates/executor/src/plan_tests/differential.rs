@@ -2,7 +2,7 @@
 
 use super::parallel;
 use crate::testing::{self, Answer, Database, show, with_eval};
-use leafline_planner::optimizer::{Filtering, Parallelism, Patience};
+use leafline_planner::optimizer::{Parallelism, Patience, RuntimeFilterSettings};
 use leafline_types::{Date, Decimal, Value};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -226,7 +226,7 @@ fn every_plan_gives_the_rows_of_the_reference() {
     let (mut answered, mut switched) = (0, 0);
     for round in 0..4 {
         let mut database = database(&mut rng, 25 + 20 * round);
-        database.filtering = Filtering { most_left: f64::INFINITY, least_entries: 0.0 };
+        database.filtering = RuntimeFilterSettings { most_left: f64::INFINITY, least_entries: 0.0 };
         for case in 0..60 * testing::scale() {
             let (sql, limited) = query(&mut rng);
             database.switches.index_condition_pushdown = rng.random_ratio(3, 4);

@@ -3,7 +3,7 @@
 use super::differential::{pick, sorted};
 use super::parallel::EVERYTHING;
 use crate::testing::{self, Database};
-use leafline_planner::optimizer::{Filtering, Parallelism};
+use leafline_planner::optimizer::{Parallelism, RuntimeFilterSettings};
 use leafline_types::{Date, DateTime, Decimal, Value};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -56,7 +56,7 @@ fn database(rng: &mut SmallRng) -> Database {
         );
         database.table(&create, &rows);
     }
-    database.filtering = Filtering { most_left: f64::INFINITY, least_entries: 0.0 };
+    database.filtering = RuntimeFilterSettings { most_left: f64::INFINITY, least_entries: 0.0 };
     database
 }
 

@@ -11,8 +11,8 @@ use leafline_planner::binder::{BindContext, CatalogLookup, VariableLookup, bind,
 use leafline_planner::bound::{BoundKind, BoundSelect, BoundSubquery};
 use leafline_planner::explain::{explain_rows, explain_tree};
 use leafline_planner::optimizer::{
-    Filtering, OptimizerContext, OptimizerSwitches, Parallelism, Patience, plan_parts, plan_rows_to_change,
-    plan_select,
+    OptimizerContext, OptimizerSwitches, Parallelism, Patience, RuntimeFilterSettings, plan_parts,
+    plan_rows_to_change, plan_select,
 };
 use leafline_planner::plan::{Plan, PlanParts};
 use leafline_storage::device::SimulatedEnv;
@@ -53,7 +53,7 @@ pub(crate) struct Database {
     pub switches: OptimizerSwitches,
     pub parallelism: Parallelism,
     pub patience: Patience,
-    pub filtering: Filtering,
+    pub filtering: RuntimeFilterSettings,
     pub memory_limit: usize,
     pub group_concat_max_len: u64,
 }
@@ -106,7 +106,7 @@ impl Database {
             switches: OptimizerSwitches::default(),
             parallelism: Parallelism::NONE,
             patience: Patience::default(),
-            filtering: Filtering::default(),
+            filtering: RuntimeFilterSettings::default(),
             memory_limit: 64 << 20,
             group_concat_max_len: 1024,
         }

@@ -1,6 +1,6 @@
 //! One window function at work: its values for the rows of a chunk, block by block.
 
-use super::chunk::{Block, Chunk, Cursor, Surroundings};
+use super::chunk::{Block, Chunk, Cursor, PartitionAndPeers};
 use super::frame::{Frames, whole};
 use super::inputs::{CallInputs, Inputs};
 use crate::ExecutionContext;
@@ -37,13 +37,13 @@ pub(super) enum Work {
     Known(Value),
     Ranks(fn(&CallState) -> u64),
     /// Of a partition and a row's equals.
-    Shares(fn(&Range<usize>, &Range<usize>) -> f64, Surroundings),
-    Tiles(u64, Surroundings),
+    Shares(fn(&Range<usize>, &Range<usize>) -> f64, PartitionAndPeers),
+    Tiles(u64, PartitionAndPeers),
     /// The rows so far before or behind.
     Shifted {
         distance: usize,
         ahead: bool,
-        around: Surroundings,
+        around: PartitionAndPeers,
         source: Cursor,
     },
     /// A row of each frame: its last one, or the one so far behind the first.
@@ -82,7 +82,7 @@ impl Work {
         if let Some(known) = known {
             return Ok(Work::Known(known));
         }
-        let around = Surroundings::default();
+        let around = PartitionAndPeers::default();
         Ok(match &call.function {
             WindowFunction::RowNumber => Work::Ranks(|state| state.rows),
             WindowFunction::Rank => Work::Ranks(|state| state.rank),

@@ -243,13 +243,13 @@ impl Cursor {
 
 /// The partitions and the equals of rows that are asked for one after the other.
 #[derive(Default)]
-pub(super) struct Surroundings {
+pub(super) struct PartitionAndPeers {
     partition: Range<usize>,
     peers: Range<usize>,
     cursor: Cursor,
 }
 
-impl Surroundings {
+impl PartitionAndPeers {
     /// The rows of a row's partition, as far as they are in the chunk.
     pub fn partition(&mut self, row: usize, chunk: &mut Chunk) -> Result<Range<usize>, MysqlError> {
         if row >= self.partition.end {

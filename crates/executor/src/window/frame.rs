@@ -1,6 +1,6 @@
 //! The frames of rows: runs of their partition.
 
-use super::chunk::{Block, Chunk, Cursor, Surroundings};
+use super::chunk::{Block, Chunk, Cursor, PartitionAndPeers};
 use super::inputs::CallInputs;
 use super::place::Place;
 use crate::ExecutionContext;
@@ -18,7 +18,7 @@ pub(super) struct Frames {
     /// Rows stand for themselves, not for all that equal them.
     is_rows: bool,
     order: Option<Order>,
-    around: Surroundings,
+    around: PartitionAndPeers,
 }
 
 impl Frames {
@@ -41,7 +41,7 @@ impl Frames {
             end: Bound::new(&frame.end, is_rows, column(inputs.end), cx)?,
             is_rows,
             order,
-            around: Surroundings::default(),
+            around: PartitionAndPeers::default(),
         })
     }
 

@@ -154,7 +154,7 @@ impl AggregateCall {
         let args = match function {
             // DISTINCT compares values in the form in which they are shown.
             AggregateFunction::Sum | AggregateFunction::Avg if !distinct => {
-                args.into_iter().map(build::all_digits).collect()
+                args.into_iter().map(build::without_rounding).collect()
             }
             _ => args,
         };
@@ -171,7 +171,7 @@ impl AggregateCall {
     pub fn with_all_digits(&self) -> Option<AggregateCall> {
         let args: Vec<Expr> = match self.distinct {
             true => self.args.clone(),
-            false => self.args.iter().cloned().map(build::all_digits).collect(),
+            false => self.args.iter().cloned().map(build::without_rounding).collect(),
         };
         let (precision, scale) = build::decimal_digits(args.first()?)?;
         let (whole, scale) = match self.function {

@@ -14,7 +14,7 @@
 //!
 //! and 65 digits at most. That is the result as it is shown and stored. MySQL computes quotients in words of nine
 //! digits and continues with all of them: `1/3*3` is 0.333333333 * 3, shown as 1.0000. So an operand that contains a
-//! quotient takes a type with all its digits ([`all_digits`]), while the result's type follows the table.
+//! quotient takes a type with all its digits ([`without_rounding`]), while the result's type follows the table.
 
 use super::real::{digits_of_quotient, real, shown_digits};
 use super::types::{common_type, decimal_digits};
@@ -41,7 +41,7 @@ pub fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr) -> Result<Expr, Mys
     let divides = matches!(op, ArithmeticOp::Divide | ArithmeticOp::IntegerDivide | ArithmeticOp::Modulo);
     let nullable = divides || left.ty.nullable || right.ty.nullable;
     let (left, right) = (read_as(left, &sql), read_as(right, &sql));
-    let (left, right) = (Box::new(all_digits(left)), Box::new(all_digits(right)));
+    let (left, right) = (Box::new(without_rounding(left)), Box::new(without_rounding(right)));
     Ok(Expr { kind: ExprKind::Arithmetic { op, left, right }, ty: ExprType::numeric(sql, nullable) })
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn quotient_digits(s1: u8, s2: u8) -> u8 {
 
 /// Gives the operand of a computation or comparison all its digits: if it contains a quotient, also those beyond the
 /// scale at which it would be shown.
-pub fn all_digits(mut operand: Expr) -> Expr {
+pub fn without_rounding(mut operand: Expr) -> Expr {
     let SqlType::Decimal { scale: shown, .. } = operand.ty.sql else { return operand };
     let wider = match &mut operand.kind {
         ExprKind::Call { function, args } if function.definition().name == SHOWN => {
@@ -140,11 +140,11 @@ fn keeps_digits(function: &str) -> bool {
 fn take_all_digits<'e>(operands: impl Iterator<Item = &'e mut Expr>) {
     for operand in operands {
         let taken = std::mem::replace(operand, super::null());
-        *operand = all_digits(taken);
+        *operand = without_rounding(taken);
     }
 }
 
-/// Rounds `operand`, which has all its digits, to those of the type `ty`; [`all_digits`] undoes this.
+/// Rounds `operand`, which has all its digits, to those of the type `ty`; [`without_rounding`] undoes this.
 pub fn shown(operand: Expr, ty: ExprType) -> Expr {
     match functions::lookup(SHOWN) {
         Some(function) => Expr { kind: ExprKind::Call { function, args: vec![operand] }, ty },
@@ -161,7 +161,7 @@ pub fn signed(mut difference: Expr) -> Expr {
 }
 
 /// Returns the operand of [`shown`], with all its digits.
-pub fn of_shown(e: &Expr) -> Option<&Expr> {
+pub fn operand_of_rounding(e: &Expr) -> Option<&Expr> {
     match &e.kind {
         ExprKind::Call { function, args } if function.definition().name == SHOWN => args.first(),
         _ => None,
@@ -197,5 +197,8 @@ pub fn negate(operand: Expr) -> Result<Expr, MysqlError> {
     } else {
         real(shown_digits(&operand))
     };
-    Ok(Expr { kind: ExprKind::Negate(Box::new(all_digits(operand))), ty: ExprType::numeric(sql, nullable) })
+    Ok(Expr {
+        kind: ExprKind::Negate(Box::new(without_rounding(operand))),
+        ty: ExprType::numeric(sql, nullable),
+    })
 }

@@ -66,7 +66,7 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     let args = super::charset::arguments(definition, args);
     let ty = (definition.type_rule)(&args)?;
     let args = match definition.numeric {
-        true => args.into_iter().map(super::all_digits).collect(),
+        true => args.into_iter().map(super::without_rounding).collect(),
         false => args,
     };
     Ok(Expr { kind: ExprKind::Call { function, args }, ty })
@@ -106,7 +106,7 @@ fn none_is_text<'e>(operands: impl IntoIterator<Item = &'e Expr>) -> bool {
 }
 
 /// Whether `e` is text without a collation from an operand: that of numbers and dates, or a function's own words.
-pub fn is_own_text(e: &Expr) -> bool {
+pub fn has_no_operand_collation(e: &Expr) -> bool {
     if !e.ty.sql.is_character()
         || e.ty.collation != super::TEXT_OF_NUMBER
         || e.ty.coercibility < Coercibility::Coercible

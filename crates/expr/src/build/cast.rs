@@ -1,6 +1,6 @@
 //! CAST and COLLATE.
 
-use super::arithmetic::all_digits;
+use super::arithmetic::without_rounding;
 use super::types::text_length;
 use super::variable::read_as;
 use crate::ir::{Expr, ExprKind};
@@ -106,7 +106,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
     };
     let operand = read_as(operand, &ty.sql);
     // A string shows the operand's digits as they are shown; other types take all digits.
-    let operand = if ty.sql.is_string() { operand } else { all_digits(operand) };
+    let operand = if ty.sql.is_string() { operand } else { without_rounding(operand) };
     let e = Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty };
     match to {
         CastTarget::Binary(Some(len)) => padded(e, len),

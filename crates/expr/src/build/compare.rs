@@ -26,7 +26,7 @@
 
 use std::sync::Arc;
 
-use super::arithmetic::all_digits;
+use super::arithmetic::without_rounding;
 use super::charset::under;
 use super::plain::{meet, plain};
 use super::real::as_shown;
@@ -96,8 +96,8 @@ pub(super) fn domain_of(
         _ => left,
     };
     let domain = domain_of_operands(operation, &left, &right)?;
-    let left = if adapt_left { all_digits(left) } else { left };
-    let (left, right) = of_domain(left, all_digits(right), adapt_left, domain);
+    let left = if adapt_left { without_rounding(left) } else { left };
+    let (left, right) = of_domain(left, without_rounding(right), adapt_left, domain);
     Ok((left, right, domain))
 }
 

@@ -37,10 +37,10 @@ use leafline_types::collation::Collation;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(crate) use arithmetic::{SHOWN, quotient_digits};
-pub use arithmetic::{all_digits, arithmetic, negate, of_shown, shown, signed};
+pub use arithmetic::{arithmetic, negate, operand_of_rounding, shown, signed, without_rounding};
 pub use call::{
     TrimSide, bits, call, characters, condition_count, convert_using, date_add, extract, get_format,
-    interval_of, invert_bits, is_own_text, json_truth, member_of, timestamp_diff, trim,
+    has_no_operand_collation, interval_of, invert_bits, json_truth, member_of, timestamp_diff, trim,
 };
 pub use cast::{CastTarget, cast, collate};
 pub use compare::{

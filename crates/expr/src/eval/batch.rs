@@ -16,9 +16,9 @@ use super::super::ir::{CompareOp, Expr, ExprKind, When};
 use super::super::like::LikePattern;
 use super::compare_batch::Strings;
 use super::held::{ColumnBytes, LONG};
-use super::lanes::{Lanes, Truths, compare_constant, pack};
-use super::row::{BatchRow, NoRow};
-use super::subset::{Subset, is_relabelling};
+use super::lanes::{Lanes, TruthColumn, compare_constant, pack};
+use super::row::{BatchRow, NoColumns};
+use super::subset::{Subset, is_identity_conversion};
 use super::{Datum, arithmetic_batch, compare_batch, operand, row, subquery};
 use crate::functions::{Call, FunctionId, Volatility};
 use leafline_types::column::{Batch, ColumnBuilder, arrow_type, byte_len_at};
@@ -86,9 +86,9 @@ fn computed(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, 
             let v = datum_of(operand, batch, cx)?;
             cast(v, &operand.ty.sql, &e.ty.sql, batch.rows, cx)
         }
-        _ => Ok(match truths_of(e, batch, cx)? {
-            Truths::Scalar(t) => Datum::Scalar(operand::condition_value(t)),
-            Truths::Rows(array) => {
+        _ => Ok(match truth_column(e, batch, cx)? {
+            TruthColumn::Scalar(t) => Datum::Scalar(operand::condition_value(t)),
+            TruthColumn::Rows(array) => {
                 let values: Vec<i64> = array.values().iter().map(i64::from).collect();
                 Datum::Array(Arc::new(Int64Array::new(values.into(), array.nulls().cloned())))
             }
@@ -105,7 +105,7 @@ fn call(
 ) -> Result<Datum, MysqlError> {
     let definition = function.definition();
     let data = args.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
-    let call = Call { function, args, ty: &e.ty, row: &NoRow };
+    let call = Call { function, args, ty: &e.ty, row: &NoColumns };
     let constant = data.iter().all(|d| matches!(d, Datum::Scalar(_)));
     if constant && definition.volatility != Volatility::Volatile {
         let values: Vec<Value> = data.iter().zip(args).map(|(d, a)| d.value(0, &a.ty.sql)).collect();
@@ -150,7 +150,7 @@ fn cast(
 ) -> Result<Datum, MysqlError> {
     match v {
         Datum::Scalar(v) => operand::cast(&v, from, to, cx).map(Datum::Scalar),
-        same if is_relabelling(from, to) => Ok(same),
+        same if is_identity_conversion(from, to) => Ok(same),
         array => {
             let mut out = ColumnBuilder::with_capacity(to, rows);
             let mut bytes = ColumnBytes::default();
@@ -298,7 +298,7 @@ fn case(
                     let value = (&v, &when.condition.ty.sql);
                     compare_batch::compare(CompareOp::Eq, domain, (&subject, ty), value, rows.rows, cx)
                 }
-                _ => truths_of(&when.condition, rows, cx),
+                _ => truth_column(&when.condition, rows, cx),
             })?;
         let taken = &taken.bits_where(true, batch.rows) & &remaining;
         if taken.count_set_bits() == 0 {
@@ -332,7 +332,7 @@ fn coalesce(e: &Expr, list: &[Expr], batch: &Batch, cx: &mut EvalContext<'_>) ->
             let rows = subset.batch(batch, candidate)?;
             let datum = datum_of(candidate, &rows, cx)?;
             let datum = conform(datum, &candidate.ty.sql, &e.ty.sql, rows.rows, cx)?;
-            let found = Truths::rows(present(&datum, rows.rows), None);
+            let found = TruthColumn::rows(present(&datum, rows.rows), None);
             let present = subset.scatter(found, Some(false)).values().clone();
             // Placed with the rows that came here, so that the rows of the datum and of the bits agree.
             pieces.place(datum, &remaining, true)?;
@@ -363,7 +363,7 @@ fn present(datum: &Datum, rows: usize) -> BooleanBuffer {
 }
 
 type Evaluation<'f> =
-    dyn FnMut(&Batch, Option<&Subset>, &mut EvalContext<'_>) -> Result<Truths, MysqlError> + 'f;
+    dyn FnMut(&Batch, Option<&Subset>, &mut EvalContext<'_>) -> Result<TruthColumn, MysqlError> + 'f;
 
 /// Computes truths with `f`: for all rows, or only for those in `bits` if evaluating `e` for others could be
 /// observed; the others then have `rest`.
@@ -374,31 +374,35 @@ fn on_rows(
     rest: Option<bool>,
     cx: &mut EvalContext<'_>,
     f: &mut Evaluation<'_>,
-) -> Result<Truths, MysqlError> {
+) -> Result<TruthColumn, MysqlError> {
     if bits.count_set_bits() == batch.rows || !e.may_raise() {
         return f(batch, None, cx);
     }
     let subset = Subset::new(bits.clone());
     let rows = subset.batch(batch, e)?;
     let truths = f(&rows, Some(&subset), cx)?;
-    Ok(Truths::Rows(subset.scatter(truths, rest)))
+    Ok(TruthColumn::Rows(subset.scatter(truths, rest)))
 }
 
 /// Returns the truth of an expression for each row.
-pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Truths, MysqlError> {
+pub(super) fn truth_column(
+    e: &Expr,
+    batch: &Batch,
+    cx: &mut EvalContext<'_>,
+) -> Result<TruthColumn, MysqlError> {
     let rows = batch.rows;
     match &e.kind {
         ExprKind::And(list) => chain(list, false, batch, cx),
         ExprKind::Or(list) => chain(list, true, batch, cx),
         ExprKind::Xor(left, right) => {
-            let a = truths_of(left, batch, cx)?.into_array(rows);
-            let b = truths_of(right, batch, cx)?.into_array(rows);
+            let a = truth_column(left, batch, cx)?.into_array(rows);
+            let b = truth_column(right, batch, cx)?.into_array(rows);
             let nulls = NullBuffer::union(a.nulls(), b.nulls());
-            Ok(Truths::rows(a.values() ^ b.values(), nulls))
+            Ok(TruthColumn::rows(a.values() ^ b.values(), nulls))
         }
-        ExprKind::Not(operand) => Ok(match truths_of(operand, batch, cx)? {
-            Truths::Scalar(t) => Truths::Scalar(t.map(|t| !t)),
-            Truths::Rows(array) => Truths::rows(!array.values(), array.nulls().cloned()),
+        ExprKind::Not(operand) => Ok(match truth_column(operand, batch, cx)? {
+            TruthColumn::Scalar(t) => TruthColumn::Scalar(t.map(|t| !t)),
+            TruthColumn::Rows(array) => TruthColumn::rows(!array.values(), array.nulls().cloned()),
         }),
         ExprKind::Compare { op, left, right, domain } => {
             let a = datum_of(left, batch, cx)?;
@@ -406,15 +410,15 @@ pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Re
             compare_batch::compare(*op, *domain, (&a, &left.ty.sql), (&b, &right.ty.sql), rows, cx)
         }
         ExprKind::IsNull { operand, negated } => Ok(match datum_of(operand, batch, cx)? {
-            Datum::Scalar(v) => Truths::Scalar(Some(v.is_null() != *negated)),
+            Datum::Scalar(v) => TruthColumn::Scalar(Some(v.is_null() != *negated)),
             Datum::Array(array) => {
                 let nulls = compare_batch::null_bits(&array);
-                Truths::rows(if *negated { !&nulls } else { nulls }, None)
+                TruthColumn::rows(if *negated { !&nulls } else { nulls }, None)
             }
         }),
         ExprKind::IsTruth { operand, truth, negated } => {
-            let bits = truths_of(operand, batch, cx)?.bits_where(*truth, rows);
-            Ok(Truths::rows(if *negated { !&bits } else { bits }, None))
+            let bits = truth_column(operand, batch, cx)?.bits_where(*truth, rows);
+            Ok(TruthColumn::rows(if *negated { !&bits } else { bits }, None))
         }
         ExprKind::InList { needle, list, negated, set, .. } => {
             let v = datum_of(needle, batch, cx)?;
@@ -439,8 +443,8 @@ pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Re
                 row::in_rows(e, &values, &mut key, cx)
             };
             match data.iter().all(|v| matches!(v, Datum::Scalar(_))) {
-                true => found(0).map(Truths::Scalar),
-                false => (0..rows).map(found).collect::<Result<BooleanArray, _>>().map(Truths::Rows),
+                true => found(0).map(TruthColumn::Scalar),
+                false => (0..rows).map(found).collect::<Result<BooleanArray, _>>().map(TruthColumn::Rows),
             }
         }
         ExprKind::Like { value, pattern, escape, negated, collation, compiled } => {
@@ -468,7 +472,7 @@ pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Re
                 if let Some(error) = failed {
                     return Err(error);
                 }
-                return Ok(Truths::rows(bits, array.nulls().cloned()));
+                return Ok(TruthColumn::rows(bits, array.nulls().cloned()));
             }
             each_row(&v, rows, matches!(p, Datum::Array(_)), &mut |n| {
                 row::like(e, &v.value(n, &value.ty.sql), &p.value(n, &pattern.ty.sql), cx)
@@ -487,10 +491,10 @@ fn chain(
     decided: bool,
     batch: &Batch,
     cx: &mut EvalContext<'_>,
-) -> Result<Truths, MysqlError> {
-    let mut so_far = Truths::Scalar(Some(!decided));
+) -> Result<TruthColumn, MysqlError> {
+    let mut so_far = TruthColumn::Scalar(Some(!decided));
     for c in list {
-        if matches!(so_far, Truths::Scalar(t) if t == Some(decided)) {
+        if matches!(so_far, TruthColumn::Scalar(t) if t == Some(decided)) {
             break;
         }
         let next = if c.may_raise() {
@@ -498,26 +502,26 @@ fn chain(
             if batch.rows > 0 && open.count_set_bits() == 0 {
                 break;
             }
-            on_rows(c, &open, batch, Some(!decided), cx, &mut |rows, _, cx| truths_of(c, rows, cx))?
+            on_rows(c, &open, batch, Some(!decided), cx, &mut |rows, _, cx| truth_column(c, rows, cx))?
         } else {
-            truths_of(c, batch, cx)?
+            truth_column(c, batch, cx)?
         };
         so_far = combined(so_far, next, decided, batch.rows)?;
     }
     Ok(so_far)
 }
 
-fn combined(a: Truths, b: Truths, decided: bool, rows: usize) -> Result<Truths, MysqlError> {
+fn combined(a: TruthColumn, b: TruthColumn, decided: bool, rows: usize) -> Result<TruthColumn, MysqlError> {
     match (a, b) {
-        (Truths::Scalar(Some(t)), other) | (other, Truths::Scalar(Some(t))) => {
-            Ok(if t == decided { Truths::Scalar(Some(decided)) } else { other })
+        (TruthColumn::Scalar(Some(t)), other) | (other, TruthColumn::Scalar(Some(t))) => {
+            Ok(if t == decided { TruthColumn::Scalar(Some(decided)) } else { other })
         }
-        (Truths::Scalar(None), Truths::Scalar(None)) => Ok(Truths::Scalar(None)),
+        (TruthColumn::Scalar(None), TruthColumn::Scalar(None)) => Ok(TruthColumn::Scalar(None)),
         (a, b) => {
             let any = &a.bits_where(decided, rows) | &b.bits_where(decided, rows);
             let both = &a.bits_where(!decided, rows) & &b.bits_where(!decided, rows);
             let known = NullBuffer::new(&any | &both);
-            Ok(Truths::Rows(BooleanArray::new(if decided { any } else { both }, Some(known))))
+            Ok(TruthColumn::Rows(BooleanArray::new(if decided { any } else { both }, Some(known))))
         }
     }
 }
@@ -528,11 +532,11 @@ fn each_row(
     rows: usize,
     others_vary: bool,
     f: &mut dyn FnMut(usize) -> Result<Option<bool>, MysqlError>,
-) -> Result<Truths, MysqlError> {
+) -> Result<TruthColumn, MysqlError> {
     if matches!(first, Datum::Scalar(_)) && !others_vary {
-        return f(0).map(Truths::Scalar);
+        return f(0).map(TruthColumn::Scalar);
     }
-    (0..rows).map(f).collect::<Result<BooleanArray, _>>().map(Truths::Rows)
+    (0..rows).map(f).collect::<Result<BooleanArray, _>>().map(TruthColumn::Rows)
 }
 
 /// Returns the bits of `array IN (set)`; None if the set must be asked value by value.
@@ -549,14 +553,19 @@ fn in_set(array: &ArrayRef, set: &InSet) -> Option<BooleanBuffer> {
     }
 }
 
-fn in_set_truths(found: BooleanBuffer, nulls: Option<&NullBuffer>, set: &InSet, negated: bool) -> Truths {
+fn in_set_truths(
+    found: BooleanBuffer,
+    nulls: Option<&NullBuffer>,
+    set: &InSet,
+    negated: bool,
+) -> TruthColumn {
     let nulls = if set.has_null() {
         // A value that is not found may equal the NULL.
         NullBuffer::union(nulls, Some(&NullBuffer::new(found.clone())))
     } else {
         nulls.cloned()
     };
-    Truths::rows(if negated { !&found } else { found }, nulls)
+    TruthColumn::rows(if negated { !&found } else { found }, nulls)
 }
 
 fn truths_of_datum(
@@ -564,9 +573,9 @@ fn truths_of_datum(
     ty: &SqlType,
     rows: usize,
     cx: &mut EvalContext<'_>,
-) -> Result<Truths, MysqlError> {
+) -> Result<TruthColumn, MysqlError> {
     let array = match v {
-        Datum::Scalar(v) => return operand::truth(v, cx).map(Truths::Scalar),
+        Datum::Scalar(v) => return operand::truth(v, cx).map(TruthColumn::Scalar),
         Datum::Array(array) => array,
     };
     let bits = match array.data_type() {
@@ -582,10 +591,10 @@ fn truths_of_datum(
         _ => None,
     };
     match bits {
-        Some(bits) => Ok(Truths::rows(bits, array.nulls().cloned())),
+        Some(bits) => Ok(TruthColumn::rows(bits, array.nulls().cloned())),
         None => (0..rows)
             .map(|row| operand::truth(&v.value(row, ty), cx))
             .collect::<Result<BooleanArray, _>>()
-            .map(Truths::Rows),
+            .map(TruthColumn::Rows),
     }
 }

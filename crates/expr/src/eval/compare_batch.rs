@@ -7,9 +7,9 @@ use arrow_schema::DataType;
 
 use super::super::context::EvalContext;
 use super::super::ir::{CompareDomain, CompareOp};
-use super::super::narrow::{Narrowed, to_grid, to_range, to_scale};
+use super::super::narrow::{GridComparison, to_grid, to_range, to_scale};
 use super::Datum;
-use super::lanes::{Lanes, Truths, compare_constant, compare_pairs};
+use super::lanes::{Lanes, TruthColumn, compare_constant, compare_pairs};
 use super::operand;
 use leafline_types::collation::Collation;
 use leafline_types::decimal::Decimal;
@@ -27,21 +27,21 @@ pub(super) fn compare(
     (right, right_type): (&Datum, &SqlType),
     rows: usize,
     cx: &mut EvalContext<'_>,
-) -> Result<Truths, MysqlError> {
+) -> Result<TruthColumn, MysqlError> {
     if let (Datum::Scalar(_), Datum::Array(_)) = (left, right) {
         return compare(op.swapped(), domain, (right, right_type), (left, left_type), rows, cx);
     }
     let fast = match (left, right) {
         (Datum::Array(a), Datum::Scalar(Value::Null)) => Some(if op == CompareOp::NullSafeEq {
-            Truths::rows(null_bits(a), None)
+            TruthColumn::rows(null_bits(a), None)
         } else {
-            Truths::Scalar(None)
+            TruthColumn::Scalar(None)
         }),
         (Datum::Array(a), Datum::Scalar(c)) => {
             let bits = array_with_constant(op, domain, a, c);
             bits.map(|bits| match (op, a.nulls()) {
-                (CompareOp::NullSafeEq, Some(nulls)) => Truths::rows(&bits & nulls.inner(), None),
-                (_, nulls) => Truths::rows(bits, nulls.cloned()),
+                (CompareOp::NullSafeEq, Some(nulls)) => TruthColumn::rows(&bits & nulls.inner(), None),
+                (_, nulls) => TruthColumn::rows(bits, nulls.cloned()),
             })
         }
         (Datum::Array(a), Datum::Array(b)) => array_with_array(op, domain, a, b).map(|bits| {
@@ -49,9 +49,9 @@ pub(super) fn compare(
             match (op, valid) {
                 (CompareOp::NullSafeEq, Some(valid)) => {
                     let both_null = &null_bits(a) & &null_bits(b);
-                    Truths::rows(&(&bits & valid.inner()) | &both_null, None)
+                    TruthColumn::rows(&(&bits & valid.inner()) | &both_null, None)
                 }
-                (_, valid) => Truths::rows(bits, valid),
+                (_, valid) => TruthColumn::rows(bits, valid),
             }
         }),
         _ => None,
@@ -77,7 +77,7 @@ fn row_by_row(
     (right, right_type): (&Datum, &SqlType),
     rows: usize,
     cx: &mut EvalContext<'_>,
-) -> Result<Truths, MysqlError> {
+) -> Result<TruthColumn, MysqlError> {
     let mut one = |row: usize| -> Result<Option<bool>, MysqlError> {
         let a = left.value(row, left_type);
         let b = right.value(row, right_type);
@@ -91,9 +91,9 @@ fn row_by_row(
         })
     };
     if let (Datum::Scalar(_), Datum::Scalar(_)) = (left, right) {
-        return one(0).map(Truths::Scalar);
+        return one(0).map(TruthColumn::Scalar);
     }
-    (0..rows).map(one).collect::<Result<_, _>>().map(Truths::Rows)
+    (0..rows).map(one).collect::<Result<_, _>>().map(TruthColumn::Rows)
 }
 
 /// Computes the bits of `array op c`, arbitrary for NULLs; None if no loop handles the types.
@@ -170,11 +170,11 @@ fn array_with_constant(
     }
 }
 
-fn narrowed_bits<T: Copy + PartialOrd>(narrowed: Narrowed<T>, lane: &[T]) -> BooleanBuffer {
+fn narrowed_bits<T: Copy + PartialOrd>(narrowed: GridComparison<T>, lane: &[T]) -> BooleanBuffer {
     match narrowed {
-        Narrowed::Never => BooleanBuffer::new_unset(lane.len()),
-        Narrowed::Always => BooleanBuffer::new_set(lane.len()),
-        Narrowed::Compare(op, c) => compare_constant(op, lane, c, |v| v),
+        GridComparison::Never => BooleanBuffer::new_unset(lane.len()),
+        GridComparison::Always => BooleanBuffer::new_set(lane.len()),
+        GridComparison::Compare(op, c) => compare_constant(op, lane, c, |v| v),
     }
 }
 

@@ -118,36 +118,36 @@ pub(super) fn compare_pairs<A: Copy, B: Copy, U: PartialOrd>(
 
 /// The truth of a condition for the rows of a batch.
 #[derive(Debug, Clone)]
-pub(super) enum Truths {
+pub(super) enum TruthColumn {
     /// One truth for all rows.
     Scalar(Option<bool>),
     /// A truth for each row.
     Rows(BooleanArray),
 }
 
-impl Truths {
+impl TruthColumn {
     pub(super) fn rows(bits: BooleanBuffer, nulls: Option<NullBuffer>) -> Self {
-        Truths::Rows(BooleanArray::new(bits, nulls))
+        TruthColumn::Rows(BooleanArray::new(bits, nulls))
     }
 
     /// Returns one truth per row.
     pub(super) fn into_array(self, rows: usize) -> BooleanArray {
         match self {
-            Truths::Rows(array) => array,
-            Truths::Scalar(Some(t)) => {
+            TruthColumn::Rows(array) => array,
+            TruthColumn::Scalar(Some(t)) => {
                 let bits = if t { BooleanBuffer::new_set(rows) } else { BooleanBuffer::new_unset(rows) };
                 BooleanArray::new(bits, None)
             }
-            Truths::Scalar(None) => BooleanArray::new_null(rows),
+            TruthColumn::Scalar(None) => BooleanArray::new_null(rows),
         }
     }
 
     /// Returns a set bit for each row whose truth is `truth`.
     pub(super) fn bits_where(&self, truth: bool, rows: usize) -> BooleanBuffer {
         match self {
-            Truths::Scalar(t) if *t == Some(truth) => BooleanBuffer::new_set(rows),
-            Truths::Scalar(_) => BooleanBuffer::new_unset(rows),
-            Truths::Rows(array) => {
+            TruthColumn::Scalar(t) if *t == Some(truth) => BooleanBuffer::new_set(rows),
+            TruthColumn::Scalar(_) => BooleanBuffer::new_unset(rows),
+            TruthColumn::Rows(array) => {
                 let bits = if truth { array.values().clone() } else { !array.values() };
                 match array.nulls() {
                     Some(nulls) => &bits & nulls.inner(),

@@ -265,7 +265,7 @@ pub fn evaluate_filter(
                 let rows = subset.batch(batch, c)?;
                 let truths = truths(c, &rows, cx)?;
                 let scattered = subset.scatter(truths, Some(false));
-                let bits = lanes::Truths::Rows(scattered).bits_where(true, batch.rows);
+                let bits = lanes::TruthColumn::Rows(scattered).bits_where(true, batch.rows);
                 Selection::from_bits(bits)
             }
             Selection::Some(bits) => {
@@ -279,9 +279,9 @@ pub fn evaluate_filter(
 }
 
 /// Returns the truth of a condition for each row.
-fn truths(c: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<lanes::Truths, MysqlError> {
+fn truths(c: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<lanes::TruthColumn, MysqlError> {
     if !in_turn(std::iter::once(c), cx)
-        && let Some(truths) = in_batch(cx, |cx| batch::truths_of(c, batch, cx))?
+        && let Some(truths) = in_batch(cx, |cx| batch::truth_column(c, batch, cx))?
     {
         return Ok(truths);
     }
@@ -291,7 +291,7 @@ fn truths(c: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<lanes::Tr
         }
         row::condition_of(c, &row::BatchRow { batch, row }, cx)
     };
-    Ok(lanes::Truths::Rows((0..batch.rows).map(of_row).collect::<Result<_, _>>()?))
+    Ok(lanes::TruthColumn::Rows((0..batch.rows).map(of_row).collect::<Result<_, _>>()?))
 }
 
 /// Whether all `conjuncts` are TRUE for a row of `batch`.
@@ -312,7 +312,7 @@ pub fn row_passes(
 
 /// Evaluates an expression without columns.
 pub fn evaluate_scalar(expr: &Expr, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
-    cx.releasing(|cx| value_of(expr, &row::NoRow, cx))
+    cx.releasing(|cx| value_of(expr, &row::NoColumns, cx))
 }
 
 /// Evaluates `expr` for one row; its columns are positions in `row`.

@@ -23,9 +23,9 @@ pub(crate) trait Row: std::fmt::Debug {
 
 /// A row without columns.
 #[derive(Debug)]
-pub(super) struct NoRow;
+pub(super) struct NoColumns;
 
-impl Row for NoRow {
+impl Row for NoColumns {
     fn value(&self, column: usize, _: &SqlType) -> Result<Value, MysqlError> {
         Err(MysqlError::internal(format_args!("column #{column} in a constant expression")))
     }

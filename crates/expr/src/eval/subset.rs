@@ -6,7 +6,7 @@ use arrow_select::filter::{FilterBuilder, FilterPredicate};
 
 use super::super::ir::{CompareDomain, Expr, ExprKind};
 use super::Datum;
-use super::lanes::Truths;
+use super::lanes::TruthColumn;
 use leafline_types::column::Batch;
 use leafline_types::error::MysqlError;
 use leafline_types::value::SqlType;
@@ -54,7 +54,7 @@ impl Subset {
     }
 
     /// Spreads the truths of these rows over all rows; the others have `rest`.
-    pub(super) fn scatter(&self, truths: Truths, rest: Option<bool>) -> BooleanArray {
+    pub(super) fn scatter(&self, truths: TruthColumn, rest: Option<bool>) -> BooleanArray {
         let part = truths.into_array(self.rows());
         let rows = self.bits.len();
         let mut values = BooleanBufferBuilder::new(rows);
@@ -88,7 +88,7 @@ impl Expr {
     pub fn may_raise(&self) -> bool {
         self.any(&mut |e| match &e.kind {
             ExprKind::Call { .. } | ExprKind::Negate(_) | ExprKind::Subquery(_) => true,
-            ExprKind::Cast { operand } => !is_relabelling(&operand.ty.sql, &e.ty.sql),
+            ExprKind::Cast { operand } => !is_identity_conversion(&operand.ty.sql, &e.ty.sql),
             ExprKind::Arithmetic { op, .. } => {
                 use super::super::ir::ArithmeticOp::{Add, Multiply, Subtract};
                 let exact = matches!(e.ty.sql, SqlType::Decimal { precision, .. } if precision < 65);
@@ -125,7 +125,7 @@ fn converts_bytes(from: &Expr, to: &Expr) -> bool {
 }
 
 /// Whether every value of one type is, unchanged, a value of the other.
-pub(super) fn is_relabelling(from: &SqlType, to: &SqlType) -> bool {
+pub(super) fn is_identity_conversion(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (a, b) if a == b => true,
         (a, SqlType::BigInt { unsigned }) if a.is_integer() => a.is_unsigned() == *unsigned,

@@ -19,7 +19,7 @@ use super::{Call, Function};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
-use leafline_types::statement::Steps;
+use leafline_types::statement::CancelTicker;
 use leafline_types::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -110,7 +110,7 @@ fn decrypted_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 /// A function that encrypts or decrypts, given a key and an initialization vector.
 type Application =
-    fn(BlockEncryption, &[u8], &Block, &[u8], &mut Steps<'_>) -> Result<Option<Vec<u8>>, MysqlError>;
+    fn(BlockEncryption, &[u8], &Block, &[u8], &mut CancelTicker<'_>) -> Result<Option<Vec<u8>>, MysqlError>;
 
 fn aes(
     cx: &mut EvalContext<'_>,
@@ -144,7 +144,7 @@ impl BlockEncryption {
         key: &[u8],
         iv: &Block,
         text: &[u8],
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<Vec<u8>, MysqlError> {
         let cipher = match self.key_bytes {
             16 => encryptor::<Aes128>(self.mode, key, iv),
@@ -166,7 +166,7 @@ impl BlockEncryption {
         key: &[u8],
         iv: &Block,
         text: &[u8],
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<Option<Vec<u8>>, MysqlError> {
         if self.mode.is_padded() && !text.len().is_multiple_of(BLOCK) {
             return Ok(None);
@@ -197,7 +197,12 @@ impl Mode {
     }
 
     /// Applies a cipher to all bytes, some at a time.
-    fn apply(self, mut cipher: Cipher, bytes: &mut [u8], steps: &mut Steps<'_>) -> Result<(), MysqlError> {
+    fn apply(
+        self,
+        mut cipher: Cipher,
+        bytes: &mut [u8],
+        steps: &mut CancelTicker<'_>,
+    ) -> Result<(), MysqlError> {
         // One bit or byte costs as much as a block.
         let work = match self {
             Mode::Cfb1 => BLOCK * 8,
@@ -298,12 +303,12 @@ mod tests {
 
     fn encrypt(name: &str, key: &[u8], iv: &Block, text: &[u8]) -> Vec<u8> {
         let encryption = BlockEncryption::from_name(name).unwrap();
-        encryption.encrypt(key, iv, text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap()
+        encryption.encrypt(key, iv, text, &mut CancelTicker::new(&CancelToken::new(), 1 << 18)).unwrap()
     }
 
     fn decrypt(name: &str, key: &[u8], iv: &Block, text: &[u8]) -> Option<Vec<u8>> {
         let encryption = BlockEncryption::from_name(name).unwrap();
-        encryption.decrypt(key, iv, text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap()
+        encryption.decrypt(key, iv, text, &mut CancelTicker::new(&CancelToken::new(), 1 << 18)).unwrap()
     }
 
     fn hex(text: &str) -> Vec<u8> {

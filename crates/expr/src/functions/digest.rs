@@ -12,7 +12,7 @@ use super::{Call, Function, Volatility};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::output::{BYTES_BETWEEN_CHECKS, Output, Stop, room_for};
-use leafline_types::statement::Steps;
+use leafline_types::statement::CancelTicker;
 use leafline_types::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -198,7 +198,7 @@ fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
 }
 
 /// Inflates a zlib stream; None if it is damaged, or holds more than `most` bytes.
-fn inflated(stream: &[u8], most: usize, steps: &mut Steps<'_>) -> Result<Option<Vec<u8>>, MysqlError> {
+fn inflated(stream: &[u8], most: usize, steps: &mut CancelTicker<'_>) -> Result<Option<Vec<u8>>, MysqlError> {
     let mut state = InflateState::new_boxed(DataFormat::Zlib);
     let mut out = vec![0; most];
     let (mut read, mut written) = (0, 0);

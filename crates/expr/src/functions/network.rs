@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::args::{bigint_or_null, binary_string, bounded_text, integer};
-use super::radix::wrong_text;
+use super::radix::null_with_warning_1411;
 use super::{Call, Function};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
@@ -39,7 +39,7 @@ fn inet_aton(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
     let Some(text) = call.text(values, 0) else { return Ok(Value::Null) };
     match short_ipv4(&text) {
         Some(address) => Ok(Value::UInt(address)),
-        None => wrong_text(cx, call, "string"),
+        None => null_with_warning_1411(cx, call, "string"),
     }
 }
 
@@ -72,7 +72,7 @@ fn inet_ntoa(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
     let Some(number) = number else { return Ok(Value::Null) };
     match u32::try_from(number) {
         Ok(address) => Ok(Value::string(Ipv4Addr::from(address).to_string())),
-        Err(_) => wrong_text(cx, call, "integer"),
+        Err(_) => null_with_warning_1411(cx, call, "integer"),
     }
 }
 
@@ -100,7 +100,7 @@ fn inet6_aton(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     }
     match ipv6(&text) {
         Some(address) => Ok(Value::bytes(address.octets().as_slice())),
-        None => wrong_text(cx, call, "string"),
+        None => null_with_warning_1411(cx, call, "string"),
     }
 }
 
@@ -108,13 +108,13 @@ fn inet6_ntoa(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     if values[0].is_null() {
         return Ok(Value::Null);
     }
-    let Value::Bytes(bytes) = &values[0] else { return wrong_text(cx, call, "string") };
+    let Value::Bytes(bytes) = &values[0] else { return null_with_warning_1411(cx, call, "string") };
     if let Ok(address) = <[u8; 4]>::try_from(&**bytes) {
         return Ok(Value::string(Ipv4Addr::from(address).to_string()));
     }
     match <[u8; 16]>::try_from(&**bytes) {
         Ok(address) => Ok(Value::string(ipv6_text(address))),
-        Err(_) => wrong_text(cx, call, "string"),
+        Err(_) => null_with_warning_1411(cx, call, "string"),
     }
 }
 

@@ -169,7 +169,11 @@ fn in_radix(mut number: u64, radix: u64) -> String {
 }
 
 /// Returns NULL, with warning 1411 that names the argument.
-pub(super) fn wrong_text(cx: &mut EvalContext<'_>, call: Call<'_>, kind: &str) -> Result<Value, MysqlError> {
+pub(super) fn null_with_warning_1411(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    kind: &str,
+) -> Result<Value, MysqlError> {
     let name = call.function.definition().name.to_ascii_lowercase();
     cx.warn(MysqlError::wrong_value_for_function(kind, &call.args[0], name))?;
     Ok(Value::Null)
@@ -193,7 +197,7 @@ fn unhex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
         }
         Ok(Made::String)
     });
-    if wrong { wrong_text(cx, call, "string") } else { made }
+    if wrong { null_with_warning_1411(cx, call, "string") } else { made }
 }
 
 /// Characters in a line of base 64.
@@ -235,7 +239,7 @@ fn from_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Re
             }
         }
     });
-    if wrong { wrong_text(cx, call, "string") } else { made }
+    if wrong { null_with_warning_1411(cx, call, "string") } else { made }
 }
 
 /// The value of each byte in base 64; 64 for a byte that is not a digit.

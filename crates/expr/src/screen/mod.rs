@@ -11,7 +11,7 @@
 //! | string compared with a constant, IN, LIKE       | by collation, set or pattern                                       |
 //! | AND, OR of these                                | all, any                                                           |
 //!
-//! In addition, numbers of columns can be looked up in sets ([`RowScreen::require`]): only rows in the sets are
+//! In addition, numbers of columns can be looked up in sets ([`RowPrefilter::require`]): only rows in the sets are
 //! wanted.
 //!
 //! Conditions are used in their order, up to the first whose evaluation can be observed (for example by an error):
@@ -29,7 +29,7 @@ use leafline_types::row::{self, EntryFormat, Layouts, NumberSet, Slot};
 
 /// Conditions on rows of a table.
 #[derive(Debug, Clone, Default)]
-pub struct RowScreen {
+pub struct RowPrefilter {
     /// The layouts that rows may have.
     layouts: Layouts,
     /// A screen for each layout.
@@ -86,14 +86,14 @@ struct Columns<'f> {
     columns: &'f [usize],
 }
 
-impl RowScreen {
+impl RowPrefilter {
     /// Makes a screen of conditions whose column numbers are positions in `columns`, which holds ordinals of the
     /// table's columns. Parameters must have been bound.
     pub fn new<'e>(
         format: &EntryFormat,
         columns: &[usize],
         conditions: impl IntoIterator<Item = &'e Expr>,
-    ) -> RowScreen {
+    ) -> RowPrefilter {
         let unnoticed = conditions.into_iter().take_while(|condition| !condition.may_raise());
         let conditions: Vec<Expr> = unnoticed.map(|condition| push_down_not(condition.clone())).collect();
         let screen = |layout| {
@@ -102,7 +102,7 @@ impl RowScreen {
             LayoutScreen { tests, members: Vec::new() }
         };
         let screens = (0..format.layouts().count()).map(screen).collect();
-        RowScreen { layouts: format.layouts().clone(), screens }
+        RowPrefilter { layouts: format.layouts().clone(), screens }
     }
 
     /// Makes rows fail whose column (an ordinal of the table's columns) is NULL, or a number that is not in the set.
@@ -129,9 +129,9 @@ impl RowScreen {
 
     /// Returns a bit for each of up to 64 rows (payloads of the clustered index) that passes, and how many were
     /// removed because a number is not in its set.
-    pub fn passing(&self, rows: &[&[u8]]) -> (u64, Removed) {
+    pub fn passing(&self, rows: &[&[u8]]) -> (u64, PrefilterCounts) {
         let mut left = u64::MAX.checked_shr(u64::BITS - rows.len() as u32).unwrap_or(0);
-        let (mut passing, mut removed) = (0, Removed::default());
+        let (mut passing, mut removed) = (0, PrefilterCounts::default());
         for (layout, screen) in self.screens.iter().enumerate().rev() {
             let these = bits_where(left, rows, |row| self.layouts.of(row) == Ok(layout));
             left &= !these;
@@ -146,7 +146,7 @@ impl RowScreen {
 
 impl LayoutScreen {
     /// Returns the rows of `these` that pass.
-    fn passing(&self, rows: &[&[u8]], these: u64, removed: &mut Removed) -> u64 {
+    fn passing(&self, rows: &[&[u8]], these: u64, removed: &mut PrefilterCounts) -> u64 {
         let passing = self.tests.iter().fold(these, |left, test| test.passing(rows, left));
         if self.members.is_empty() {
             return passing;
@@ -166,7 +166,7 @@ impl LayoutScreen {
 
 /// The effect of looking numbers up in sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct PrefilterCounts {
     /// The number of rows that it removed.
     pub rows: u32,
     /// The number of rows that were looked up.

@@ -89,7 +89,7 @@ fn no_row_that_satisfies_the_conditions_is_lost() {
             (0..rng.random_range(1..4)).map(|_| random_condition(&mut rng, &columns)).collect();
         // The conditions' numbers are positions in this list.
         let all: Vec<usize> = (0..columns.len()).collect();
-        let screen = RowScreen::new(&format, &all, &conditions);
+        let screen = RowPrefilter::new(&format, &all, &conditions);
         let mut rows: Vec<Vec<Value>> =
             (0..rng.random_range(1..=64)).map(|_| random_row(&mut rng, &columns)).collect();
         let mut payloads = Vec::new();
@@ -152,7 +152,7 @@ fn conditions_that_may_fail_see_the_same_rows() {
     let column = |c: usize| build::column(c, ExprType::column(SqlType::BIGINT, false, Collation::Binary));
     let equals_one = |e: Expr| build::compare(CompareOp::Eq, e, testkit::int(1)).unwrap();
     let sum = build::arithmetic(crate::ArithmeticOp::Add, column(0), column(1)).unwrap();
-    let screen = |conditions: &[Expr]| RowScreen::new(&format, &[0, 1], conditions);
+    let screen = |conditions: &[Expr]| RowPrefilter::new(&format, &[0, 1], conditions);
     assert!(screen(&[equals_one(sum.clone()), equals_one(column(0))]).is_empty());
     assert!(!screen(&[equals_one(column(0)), equals_one(sum)]).is_empty());
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use leafline_types::error::MysqlError;
 use leafline_types::memory::MemoryBudget;
-use leafline_types::statement::Steps;
+use leafline_types::statement::CancelTicker;
 
 /// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +35,14 @@ pub(crate) struct Node {
 /// The limits of the work on a document: counts its memory, and checks for cancellation.
 #[derive(Debug)]
 pub(crate) struct Bounds<'c> {
-    pub(crate) steps: Steps<'c>,
+    pub(crate) steps: CancelTicker<'c>,
     memory: &'c MemoryBudget,
     held: usize,
 }
 
 impl<'c> Bounds<'c> {
     /// Makes limits of which nothing is used.
-    pub(crate) fn new(steps: Steps<'c>, memory: &'c MemoryBudget) -> Bounds<'c> {
+    pub(crate) fn new(steps: CancelTicker<'c>, memory: &'c MemoryBudget) -> Bounds<'c> {
         Bounds { steps, memory, held: 0 }
     }
 

@@ -2,11 +2,11 @@
 
 use super::*;
 use leafline_types::memory::MemoryBudget;
-use leafline_types::statement::{CancelToken, Steps};
+use leafline_types::statement::{CancelTicker, CancelToken};
 
 fn failure(text: &str) -> Option<String> {
     let cancel = CancelToken::default();
-    let mut bounds = Bounds::new(Steps::new(&cancel, 1 << 20), MemoryBudget::unlimited());
+    let mut bounds = Bounds::new(CancelTicker::new(&cancel, 1 << 20), MemoryBudget::unlimited());
     match Document::parse(text.as_bytes(), &mut bounds) {
         Ok(_) => None,
         Err(Failure::Malformed(text)) => Some(text),
@@ -37,7 +37,7 @@ fn malformed_documents_are_reported_with_the_place() {
 #[test]
 fn memory_of_a_document_is_bounded_and_given_back() {
     let (cancel, budget) = (CancelToken::default(), MemoryBudget::new(2_000));
-    let mut bounds = Bounds::new(Steps::new(&cancel, 1 << 20), &budget);
+    let mut bounds = Bounds::new(CancelTicker::new(&cancel, 1 << 20), &budget);
     let text = "<a/>".repeat(1_000);
     match Document::parse(text.as_bytes(), &mut bounds) {
         Err(Failure::Error(error)) => assert_eq!(error.code, 1038),

@@ -4,7 +4,7 @@ use super::arrow::ArrowBatches;
 use super::database::Shared;
 use super::error::Result;
 use super::rows::Rows;
-use super::statement::{Discarded, Statement};
+use super::statement::{DroppedStatements, Statement};
 use super::value::{Params, parameters};
 use leafline_sql::{Outcome, OwnFiles, Session};
 use leafline_types::statement::{CancelReason, CancelToken, Watch};
@@ -27,7 +27,7 @@ pub struct ExecuteResult {
 pub struct Connection {
     // Before `shared`, because a session must end before its database closes.
     pub(crate) session: Session,
-    pub(crate) discarded: Discarded,
+    pub(crate) discarded: DroppedStatements,
     /// The parameters of the last prepared statement, kept to reuse their memory.
     pub(crate) values: Vec<Value>,
     pub(crate) shared: Arc<Shared>,
@@ -35,7 +35,7 @@ pub struct Connection {
 
 impl Connection {
     pub(crate) fn new(session: Session, shared: Arc<Shared>) -> Connection {
-        Connection { session, discarded: Discarded::default(), values: Vec::new(), shared }
+        Connection { session, discarded: DroppedStatements::default(), values: Vec::new(), shared }
     }
 
     /// Runs one statement and returns its effect. Reads and drops its rows, if it has any.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Statements that were dropped and that their connection has yet to close.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Discarded(Arc<Dropped>);
+pub(crate) struct DroppedStatements(Arc<Dropped>);
 
 #[derive(Default, Debug)]
 struct Dropped {
@@ -18,7 +18,7 @@ struct Dropped {
     ids: Mutex<Vec<u32>>,
 }
 
-impl Discarded {
+impl DroppedStatements {
     pub(crate) fn take(&self) -> Vec<u32> {
         if !self.0.any.load(Ordering::Acquire) || !self.0.any.swap(false, Ordering::AcqRel) {
             return Vec::new();
@@ -57,7 +57,7 @@ impl Discarded {
 #[derive(Debug)]
 pub struct Statement {
     prepared: Prepared,
-    home: Discarded,
+    home: DroppedStatements,
 }
 
 impl Statement {

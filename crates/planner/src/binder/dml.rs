@@ -81,7 +81,7 @@ impl Binder<'_> {
             return Ok(NewValue::Expr(number));
         }
         // A quotient has more digits than it shows.
-        let value = build::all_digits(self.expression(block, scope, Clause::FieldList, value)?);
+        let value = build::without_rounding(self.expression(block, scope, Clause::FieldList, value)?);
         let takes_bytes = table.columns.get(column).is_some_and(|c| c.ty.is_bytes());
         if takes_bytes && value.ty.sql.is_character() && !value.ty.collation.charset().is_utf8() {
             // As many bytes as text has in its character set.

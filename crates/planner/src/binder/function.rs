@@ -18,7 +18,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     /// Text that is made of numbers and dates, or of a function's own words, has the connection's collation.
     pub(super) fn of_connection(&self, mut text: Expr) -> Expr {
-        if build::is_own_text(&text) {
+        if build::has_no_operand_collation(&text) {
             text = self.as_connection(text);
         }
         text

@@ -152,7 +152,7 @@ impl Grouping<'_> {
         let (number, key) = (0..).zip(self.keys.iter()).find(|(_, key)| {
             matches!(key.ty.sql, SqlType::Decimal { .. })
                 && key.ty.sql.scale() < expr.ty.sql.scale()
-                && build::all_digits((*key).clone()) == *expr
+                && build::without_rounding((*key).clone()) == *expr
         })?;
         let column = build::column(FIRST_KEY + number, key.ty.clone());
         Some(Expr { kind: ExprKind::Cast { operand: Box::new(column) }, ty: expr.ty.clone() })

@@ -6,7 +6,7 @@ use super::Binder;
 use super::scope::Block;
 use crate::bound::{BlockHints, IndexChoice, JoinOrder, JoinPlace, RelationSource, TableHints};
 use leafline_access::Strategy;
-use leafline_syntax::ast::{Hint, HintSubject, HintTable};
+use leafline_syntax::ast::{Hint, HintTable, HintTarget};
 use leafline_types::MysqlError;
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ impl Binder<'_> {
     pub(super) fn hints(&mut self, block: &mut Block, hints: &[Hint], number: usize) -> BlockHints {
         let mut names = vec![format!("select#{number}")];
         for hint in hints {
-            let HintSubject::BlockName(name) = &hint.about else { continue };
+            let HintTarget::BlockName(name) = &hint.about else { continue };
             if names.len() == 1 && !self.blocks_named.iter().any(|known| known.eq_ignore_ascii_case(name)) {
                 names.push(name.clone());
             } else {
@@ -66,16 +66,16 @@ struct Resolver<'b, 'w> {
 impl Resolver<'_, '_> {
     fn apply(&mut self, hint: &Hint) {
         match &hint.about {
-            HintSubject::BlockName(_) => {}
-            HintSubject::Tables(tables) => match hint.name.as_str() {
+            HintTarget::BlockName(_) => {}
+            HintTarget::Tables(tables) => match hint.name.as_str() {
                 "JOIN_FIXED_ORDER" => self.found.fixed_order = true,
                 "JOIN_ORDER" => self.join_order(hint, JoinPlace::Anywhere, tables),
                 "JOIN_PREFIX" => self.join_order(hint, JoinPlace::First, tables),
                 "JOIN_SUFFIX" => self.join_order(hint, JoinPlace::Last, tables),
                 _ => self.of_tables(hint, tables),
             },
-            HintSubject::Indexes(table, indexes) => self.of_indexes(hint, table, indexes),
-            HintSubject::Strategies(strategies) => self.semijoin(hint, strategies),
+            HintTarget::Indexes(table, indexes) => self.of_indexes(hint, table, indexes),
+            HintTarget::Strategies(strategies) => self.semijoin(hint, strategies),
         }
     }
 

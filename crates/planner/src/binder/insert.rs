@@ -34,7 +34,7 @@ impl Binder<'_> {
                 if !query.distinct {
                     // A quotient has more digits than it shows.
                     for output in &mut query.output {
-                        output.expr = build::all_digits(output.expr.clone());
+                        output.expr = build::without_rounding(output.expr.clone());
                         output.meta.ty = output.expr.ty.sql.clone();
                     }
                 }

@@ -44,7 +44,8 @@ pub(super) fn meta(block: &Block, item: &Item) -> ColumnMeta {
         },
         flags: expression_flags(ty),
     };
-    let value = build::of_shown(&item.expr).or_else(|| build::of_padded(&item.expr)).unwrap_or(&item.expr);
+    let value =
+        build::operand_of_rounding(&item.expr).or_else(|| build::of_padded(&item.expr)).unwrap_or(&item.expr);
     let column = value.as_column().and_then(|id| block.columns.get(id).map(|c| (id, c.origin)));
     if let Some((id, ColumnOrigin::Relation { relation, ordinal })) = column
         && let Some(relation) = block.relations.get(relation)

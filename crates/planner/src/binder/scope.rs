@@ -132,7 +132,7 @@ impl Scope {
 
 impl Block {
     /// A reference to a column. Of a quotient that a derived table computes it shows the digits that MySQL shows; what is computed
-    /// with it goes on with all of them (`build::all_digits`).
+    /// with it goes on with all of them (`build::without_rounding`).
     pub(super) fn reference(&self, id: ColumnId) -> Expr {
         let column = self.column(id);
         match self.shown.get(&id) {

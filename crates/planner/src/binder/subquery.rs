@@ -8,7 +8,7 @@
 
 use leafline_expr::aggregate::AggregateCall;
 use leafline_expr::subquery::{outer, subquery};
-use leafline_expr::{CompareOp, Expr, ExprKind as Kind, Subquery, SubqueryQuestion, build};
+use leafline_expr::{CompareOp, Expr, ExprKind as Kind, Subquery, SubqueryUse, build};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, SqlType};
 
@@ -48,7 +48,7 @@ struct Origins {
 }
 
 impl Inner {
-    fn asked(self, question: SubqueryQuestion, needle: Vec<Expr>) -> Expr {
+    fn asked(self, question: SubqueryUse, needle: Vec<Expr>) -> Expr {
         let Inner { number, outer, is_volatile, mut columns } = self;
         let ty = columns.drain(..).next().unwrap_or(ExprType::NULL);
         subquery(Subquery { number, question, needle, outer, is_volatile }, ty)
@@ -116,7 +116,7 @@ impl Binder<'_> {
     /// What stands in the innermost query for an expression over the one at `level`.
     fn handed_down(&mut self, level: usize, mut expr: Expr) -> Expr {
         self.outer_references += 1;
-        if let Some(exact) = build::of_shown(&expr) {
+        if let Some(exact) = build::operand_of_rounding(&expr) {
             let (exact, ty) = (exact.clone(), expr.ty);
             return build::shown(self.handed_down(level, exact), ty);
         }
@@ -204,7 +204,7 @@ impl ExpressionBinder<'_, '_, '_> {
             subquery.query.keep_digits();
             inner.columns = subquery.query.output.iter().map(|output| output.expr.ty.clone()).collect();
         }
-        let value = inner.asked(SubqueryQuestion::Value, Vec::new());
+        let value = inner.asked(SubqueryUse::Value, Vec::new());
         let decimals =
             matches!((&value.ty.sql, &shown.sql), (SqlType::Decimal { .. }, SqlType::Decimal { .. }));
         if !decimals || value.ty.sql.scale() <= shown.sql.scale() {
@@ -216,7 +216,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     /// `EXISTS (query)`.
     pub(super) fn exists(&mut self, query: &Query) -> Bound {
-        Ok(self.subquery(query)?.asked(SubqueryQuestion::Exists, Vec::new()))
+        Ok(self.subquery(query)?.asked(SubqueryUse::Exists, Vec::new()))
     }
 
     /// `operand [NOT] IN (query)`.
@@ -249,7 +249,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let inner = self.subquery(query)?;
         let comparison = comparison(op, &needle, &inner.columns)?;
         self.convert_constants(op, &needle, &inner)?;
-        Ok(inner.asked(SubqueryQuestion::Any(Box::new(comparison)), needle))
+        Ok(inner.asked(SubqueryUse::Any(Box::new(comparison)), needle))
     }
 
     /// `(a, b) op (query)`: the query has one row.
@@ -258,7 +258,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let inner = self.subquery(query)?;
         let comparison = comparison(op, &needle, &inner.columns)?;
         self.convert_constants(op, &needle, &inner)?;
-        Ok(inner.asked(SubqueryQuestion::Row(Box::new(comparison)), needle))
+        Ok(inner.asked(SubqueryUse::Row(Box::new(comparison)), needle))
     }
 
     /// Error 1267 where a constant of the needle, or of the query, has characters that the other side's character set has not.

@@ -493,7 +493,7 @@ impl BoundSelect {
         }
         for output in &mut self.output {
             let taken = std::mem::replace(&mut output.expr, build::null());
-            output.expr = build::all_digits(taken);
+            output.expr = build::without_rounding(taken);
         }
     }
 
@@ -503,8 +503,9 @@ impl BoundSelect {
     /// # Errors
     /// The column that it reads and that is not selected.
     pub fn over_outputs(&self, expr: &Expr) -> Result<Expr, usize> {
-        let is_it =
-            |output: &BoundOutput| output.expr == *expr || build::all_digits(output.expr.clone()) == *expr;
+        let is_it = |output: &BoundOutput| {
+            output.expr == *expr || build::without_rounding(output.expr.clone()) == *expr
+        };
         if let Some((position, output)) = self.output.iter().enumerate().find(|(_, output)| is_it(output)) {
             return Ok(build::column(position, output.expr.ty.clone()));
         }

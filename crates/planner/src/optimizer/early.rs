@@ -36,9 +36,9 @@ pub(super) fn late_conditions(
 
 /// Expressions of the select list that are columns of the rows already.
 #[derive(Default)]
-pub(super) struct Early(Vec<(Expr, Expr)>);
+pub(super) struct PrecomputedOutputs(Vec<(Expr, Expr)>);
 
-impl Early {
+impl PrecomputedOutputs {
     /// An expression over what was computed.
     pub(super) fn replaced(&self, expr: &Expr) -> Expr {
         let mut over = expr.clone();
@@ -71,12 +71,12 @@ pub(super) fn computed_early(
     select: &BoundSelect,
     ordered: bool,
     cx: &OptimizerContext<'_, '_>,
-) -> Result<(BlockNode, Early), MysqlError> {
+) -> Result<(BlockNode, PrecomputedOutputs), MysqlError> {
     let sorts = !ordered && !select.order_by.is_empty();
     let by_volatile = sorts && select.order_by.iter().any(|key| key.expr.is_volatile());
     let gathers = sorts && select.aggregation.is_some() || !select.windows.is_empty();
     if select.distinct || !(by_volatile || gathers && cx.eval.row_by_row) {
-        return Ok((rows, Early::default()));
+        return Ok((rows, PrecomputedOutputs::default()));
     }
     let aggregates: Vec<usize> =
         select.aggregation.iter().flat_map(|groups| groups.aggregates.iter().map(|call| call.out)).collect();
@@ -90,7 +90,7 @@ pub(super) fn computed_early(
         }
     }
     if computed.is_empty() {
-        return Ok((rows, Early::default()));
+        return Ok((rows, PrecomputedOutputs::default()));
     }
     // Numbers that neither columns of the block nor locators have.
     let free = select.columns.len() + select.relations.len();
@@ -106,5 +106,5 @@ pub(super) fn computed_early(
     let node = project(rows, &all, &[])?;
     let columns = computed.iter().enumerate().map(|(at, expr)| build::column(free + at, expr.ty.clone()));
     let early = computed.iter().map(|expr| (*expr).clone()).zip(columns).collect();
-    Ok((BlockNode { node, layout }, Early(early)))
+    Ok((BlockNode { node, layout }, PrecomputedOutputs(early)))
 }

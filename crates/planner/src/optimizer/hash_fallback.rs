@@ -5,7 +5,7 @@
 //! that were delivered stay delivered: each left row is joined in one of the two ways.
 
 use super::members::{JoinConditions, JoinPlanner, PreparedMember};
-use super::partial::{FallbackJoin, Partial, PartialRef, Step};
+use super::partial::{FallbackJoin, JoinPlanRef, Partial, Step};
 use crate::bound::RelationSource;
 use leafline_access::{Candidate, JoinType, Price};
 
@@ -13,7 +13,7 @@ impl JoinPlanner<'_, '_, '_> {
     /// The hash join that a lookup join with `candidate`, for `price`, goes on with. `None`: it is certain enough, too little is at stake, or the member cannot be joined by hash.
     pub(super) fn fallback_of_lookup(
         &self,
-        left: &PartialRef,
+        left: &JoinPlanRef,
         member: &PreparedMember,
         matching: &JoinConditions,
         (candidate, price): (&Candidate, Price),

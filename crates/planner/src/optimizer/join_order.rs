@@ -8,7 +8,7 @@
 
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
-use super::partial::{Partial, PartialRef};
+use super::partial::{JoinPlanRef, Partial};
 use crate::params::MAX_EXHAUSTIVE_MEMBERS;
 use leafline_expr::Expr;
 use leafline_types::MysqlError;
@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 impl JoinPlanner<'_, '_, '_> {
     /// The members of a graph, and the cheapest plan for it.
-    pub(super) fn joined(&mut self, graph: &Graph) -> Result<(Vec<PreparedMember>, PartialRef), MysqlError> {
+    pub(super) fn joined(&mut self, graph: &Graph) -> Result<(Vec<PreparedMember>, JoinPlanRef), MysqlError> {
         let members = self.prepare(graph)?;
         let joined = self.join(graph, &members, None)?;
         let joined = self.filtered(joined, self.constant_conditions(graph));
@@ -62,8 +62,8 @@ impl JoinPlanner<'_, '_, '_> {
         &mut self,
         graph: &Graph,
         members: &[PreparedMember],
-        first: Option<(usize, PartialRef)>,
-    ) -> Result<PartialRef, MysqlError> {
+        first: Option<(usize, JoinPlanRef)>,
+    ) -> Result<JoinPlanRef, MysqlError> {
         let keep_order = first.is_some();
         if members.len() == 1 {
             let only =
@@ -73,7 +73,7 @@ impl JoinPlanner<'_, '_, '_> {
         if members.len() > MAX_EXHAUSTIVE_MEMBERS || !self.cx.may_search() {
             return self.join_greedily(graph, members, first);
         }
-        let mut best: HashMap<u64, PartialRef> = HashMap::new();
+        let mut best: HashMap<u64, JoinPlanRef> = HashMap::new();
         match first {
             Some((position, first)) => {
                 best.insert(1 << position, first);
@@ -93,7 +93,7 @@ impl JoinPlanner<'_, '_, '_> {
                 let joined = self.extend(graph, &left, &members[position], keep_order)?;
                 let key = set | 1 << position;
                 let cheaper =
-                    |known: &PartialRef| self.partly(&joined, self.share) < self.partly(known, self.share);
+                    |known: &JoinPlanRef| self.partly(&joined, self.share) < self.partly(known, self.share);
                 let cheapest = best.get(&key).is_none_or(cheaper);
                 let next = members[position].relations;
                 self.note(|planner| planner.join_step(left.relations, next, &joined, cheapest));
@@ -171,8 +171,8 @@ impl JoinPlanner<'_, '_, '_> {
         &mut self,
         graph: &Graph,
         members: &[PreparedMember],
-        first: Option<(usize, PartialRef)>,
-    ) -> Result<PartialRef, MysqlError> {
+        first: Option<(usize, JoinPlanRef)>,
+    ) -> Result<JoinPlanRef, MysqlError> {
         let keep_order = first.is_some();
         let cheapest = || {
             let candidates =

@@ -6,7 +6,7 @@ use super::graph::{ColumnMap, Graph, MemberSource, build};
 use super::members::JoinPlanner;
 use super::operators::ProvidedOrder;
 use super::order::{InOrder, Wanted};
-use super::partial::{PartialRef, Step};
+use super::partial::{JoinPlanRef, Step};
 use super::settings::OptimizerContext;
 use super::trace::TraceStep;
 use super::window::first_order;
@@ -42,17 +42,17 @@ pub(super) fn join_planner<'p, 'c, 'a>(
 
 /// The plan that was chosen for the joins of a block.
 pub(super) struct JoinChoice {
-    pub plan: PartialRef,
+    pub plan: JoinPlanRef,
     pub provided: ProvidedOrder,
     /// Its first row is all that is needed.
     pub first_row: bool,
     /// The plan, in any order, that is run if this one examines more than so many entries.
-    pub fallback: Option<(PartialRef, u64)>,
+    pub fallback: Option<(JoinPlanRef, u64)>,
 }
 
 impl JoinChoice {
     /// Rows in any order.
-    pub(super) fn unordered(plan: PartialRef) -> JoinChoice {
+    pub(super) fn unordered(plan: JoinPlanRef) -> JoinChoice {
         JoinChoice { plan, provided: ProvidedOrder::default(), first_row: false, fallback: None }
     }
 }
@@ -105,7 +105,7 @@ impl JoinPlanner<'_, '_, '_> {
         let share = wanted.map_or(1.0, |wanted| (wanted / rows).min(1.0));
         let sorted_rows = if share < 1.0 { (rows * share).max(2.0) } else { rows.max(2.0) };
         let sort = self.cx.planner.model.cpu.sort;
-        let cost = |plan: &PartialRef| plan.cost_us + plan.rows.max(1.0) * sorted_rows.log2() * sort;
+        let cost = |plan: &JoinPlanRef| plan.cost_us + plan.rows.max(1.0) * sorted_rows.log2() * sort;
         let wanted = wanted.filter(|_| share < 1.0);
         let few = match wanted {
             Some(wanted) => self.plan_first_of_each(graph, &order, wanted as usize)?,

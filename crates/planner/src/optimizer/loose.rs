@@ -11,7 +11,7 @@ use super::graph::{Graph, MemberSource, Relations};
 use super::joins::JoinChoice;
 use super::members::JoinPlanner;
 use super::order::order_behind;
-use super::partial::PartialRef;
+use super::partial::JoinPlanRef;
 use crate::bound::{BoundSelect, ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
 use leafline_expr::Expr;
@@ -48,7 +48,7 @@ impl JoinPlanner<'_, '_, '_> {
         let relation = 0;
         let fixed = self.fixed_columns(relation, &local);
         let candidates = self.candidates_for_order(relation, &table, &local);
-        let mut best: Option<PartialRef> = None;
+        let mut best: Option<JoinPlanRef> = None;
         for candidate in candidates?.iter() {
             let Some((parts, order)) = prefix(candidate, &wanted, &fixed) else { continue };
             if candidate.path.fetches() {
@@ -76,14 +76,14 @@ impl JoinPlanner<'_, '_, '_> {
         graph: &Graph,
         order: &[OrderKey],
         rows: usize,
-    ) -> Result<Option<PartialRef>, MysqlError> {
+    ) -> Result<Option<JoinPlanRef>, MysqlError> {
         let Some((table, local)) = self.only_table(graph).filter(|_| self.cx.switches.skip_scan) else {
             return Ok(None);
         };
         let Some((relation, keys)) = self.plain_keys(order) else { return Ok(None) };
         let fixed = self.fixed_columns(relation, &local);
         let candidates = self.candidates_for_order(relation, &table, &local);
-        let mut best: Option<PartialRef> = None;
+        let mut best: Option<JoinPlanRef> = None;
         for candidate in candidates?.iter() {
             let parts = candidate.path.index.parts.len();
             let behind = |start: usize| {

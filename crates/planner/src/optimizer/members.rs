@@ -3,8 +3,8 @@
 use super::equalities::Class;
 use super::factor;
 use super::graph::{Attached, ColumnMap, Graph, Member, Relations};
-use super::partial::{HashKey, Partial, PartialRef, Step};
-use super::settings::{Hinted, OptimizerContext};
+use super::partial::{HashKey, JoinPlanRef, Partial, Step};
+use super::settings::{HintedIndexes, OptimizerContext};
 use crate::bound::{BoundSelect, RelationSource};
 use crate::params::{ANTI_JOIN_LEAST_SHARE, AVOIDED_SCAN_US, KEY_SPAN_LEAST_ROWS, MAX_KEPT_CANDIDATES};
 use leafline_access::{
@@ -36,7 +36,7 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     pub(super) equal_pairs: HashMap<(usize, usize), Option<f64>>,
     pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
     /// The plans of relations that are no tables. Joins are looked for several times, and each of these may have others below it.
-    pub(super) planned: HashMap<usize, PartialRef>,
+    pub(super) planned: HashMap<usize, JoinPlanRef>,
 }
 
 /// A member of a graph with the cheapest way to read it alone.
@@ -47,7 +47,7 @@ pub(super) struct PreparedMember {
     /// The relations that have to be joined before.
     pub needs: Relations,
     /// For a lateral query, of one run of it.
-    pub own: PartialRef,
+    pub own: JoinPlanRef,
 }
 
 /// The conjuncts that decide whether a left and a right row belong together, by what they are about.
@@ -111,7 +111,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         relation: usize,
         member: &Member,
         graph: &Graph,
-    ) -> Result<PartialRef, MysqlError> {
+    ) -> Result<JoinPlanRef, MysqlError> {
         let conditions = match &member.attached {
             Some(attached) => attached.conditions.as_slice(),
             None => graph.conjuncts.as_slice(),
@@ -142,7 +142,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     }
 
     /// The rows of a relation that is no table.
-    fn source(&mut self, relation: usize, relations: Relations) -> Result<PartialRef, MysqlError> {
+    fn source(&mut self, relation: usize, relations: Relations) -> Result<JoinPlanRef, MysqlError> {
         if let Some(planned) = self.planned.get(&relation) {
             return Ok(planned.clone());
         }
@@ -179,7 +179,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     }
 
     /// Rows for which further conditions hold.
-    pub(super) fn filtered(&self, input: PartialRef, conditions: Vec<Expr>) -> PartialRef {
+    pub(super) fn filtered(&self, input: JoinPlanRef, conditions: Vec<Expr>) -> JoinPlanRef {
         if conditions.is_empty() {
             return input;
         }
@@ -234,7 +234,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 deliver_locators: bound.lock.is_some(),
             },
             derived_conjuncts: &derived,
-            allowed: &Hinted(match self.every_index {
+            allowed: &HintedIndexes(match self.every_index {
                 true => &bound.hints.indexes.order_by,
                 false => &bound.hints.indexes.join,
             }),
@@ -346,7 +346,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     pub(super) fn extend(
         &mut self,
         graph: &Graph,
-        left: &PartialRef,
+        left: &JoinPlanRef,
         member: &PreparedMember,
         keep_order: bool,
     ) -> Result<Partial, MysqlError> {
@@ -394,7 +394,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     /// The member run for each left row, if it is a lateral query.
     fn lateral(
         &self,
-        left: &PartialRef,
+        left: &JoinPlanRef,
         member: &PreparedMember,
         matching: &JoinConditions,
         rows: f64,
@@ -425,7 +425,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     /// The member looked up for each left row, if it has an index for that.
     fn lookup(
         &mut self,
-        left: &PartialRef,
+        left: &JoinPlanRef,
         member: &PreparedMember,
         matching: &JoinConditions,
         rows: f64,
@@ -498,7 +498,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     /// The member joined by hash.
     fn hash(
         &self,
-        left: &PartialRef,
+        left: &JoinPlanRef,
         member: &PreparedMember,
         matching: &JoinConditions,
         rows: f64,

@@ -4,7 +4,7 @@
 use super::equalities::is_transitive;
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
-use super::partial::PartialRef;
+use super::partial::JoinPlanRef;
 use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
 use leafline_expr::{CompareOp, Expr, ExprKind};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A plan whose rows come in the order asked for.
 pub(super) struct InOrder {
-    pub plan: PartialRef,
+    pub plan: JoinPlanRef,
     /// It uses an index that is forced for ORDER BY, and is not to be compared with sorting.
     pub forced: bool,
     /// How many of the keys, from the first, it serves: rows that are equal in them come in any order.

@@ -7,7 +7,7 @@ use leafline_expr::{CompareDomain, Expr};
 use std::rc::Rc;
 
 /// A shared partial plan.
-pub(super) type PartialRef = Rc<Partial>;
+pub(super) type JoinPlanRef = Rc<Partial>;
 
 /// A way to get the joined rows of some relations.
 #[derive(Clone, Debug)]
@@ -32,10 +32,10 @@ pub(super) enum Step {
     /// A derived table.
     Derived { relation: usize, node: Node },
     /// Rows for which the conditions are true.
-    Filter { input: PartialRef, conditions: Vec<Expr> },
+    Filter { input: JoinPlanRef, conditions: Vec<Expr> },
     /// A table looked up by the columns of the left rows; the outer columns of its path are column numbers.
     Lookup {
-        left: PartialRef,
+        left: JoinPlanRef,
         relation: usize,
         candidate: Candidate,
         join_type: JoinType,
@@ -44,11 +44,11 @@ pub(super) enum Step {
         fallback: Option<FallbackJoin>,
     },
     /// A lateral query, run for each left row.
-    Lateral { left: PartialRef, relation: usize, node: Node, conditions: Vec<Expr>, join_type: JoinType },
+    Lateral { left: JoinPlanRef, relation: usize, node: Node, conditions: Vec<Expr>, join_type: JoinType },
     /// Left and right rows by hash.
     Hash {
-        left: PartialRef,
-        right: PartialRef,
+        left: JoinPlanRef,
+        right: JoinPlanRef,
         keys: Vec<HashKey>,
         conditions: Vec<Expr>,
         join_type: JoinType,
@@ -64,7 +64,7 @@ pub(super) enum Step {
 pub(super) struct FallbackJoin {
     /// Left rows that are looked up, and entries examined for them, at most, together.
     pub after: f64,
-    pub right: PartialRef,
+    pub right: JoinPlanRef,
     pub keys: Vec<HashKey>,
     pub conditions: Vec<Expr>,
 }

@@ -12,7 +12,7 @@
 //!
 //! Not passed are limits, window functions, set operations and whatever is read more than once or by others.
 
-use super::settings::Filtering;
+use super::settings::RuntimeFilterSettings;
 use crate::plan::{ColumnOrigin, HashJoin, KeyFilter, Node, Operator, Scan};
 use leafline_access::JoinType;
 use leafline_expr::{Expr, ExprKind};
@@ -21,7 +21,7 @@ use leafline_types::SqlType;
 use std::sync::Arc;
 
 /// Places filters where they are expected to pay; gives the next free number.
-pub(super) fn place_filters(at: &mut Node, filtering: Filtering, next: usize) -> usize {
+pub(super) fn place_filters(at: &mut Node, filtering: RuntimeFilterSettings, next: usize) -> usize {
     let rows = at.estimate.rows;
     let mut next = next;
     if let Operator::HashJoin(join) = &mut at.operator {
@@ -30,7 +30,7 @@ pub(super) fn place_filters(at: &mut Node, filtering: Filtering, next: usize) ->
     at.inputs_mut().into_iter().fold(next, |next, input| place_filters(input, filtering, next))
 }
 
-fn place(join: &mut HashJoin, rows: f64, filtering: Filtering, mut next: usize) -> usize {
+fn place(join: &mut HashJoin, rows: f64, filtering: RuntimeFilterSettings, mut next: usize) -> usize {
     let probed = join.probe.estimate.rows;
     let is_selective = rows <= probed * filtering.most_left && join.build.estimate.rows <= probed;
     if !is_selective || !matches!(join.join_type, JoinType::Inner | JoinType::Semi) {
@@ -72,7 +72,7 @@ fn tell(
     column: usize,
     number: usize,
     loops: f64,
-    filtering: Filtering,
+    filtering: RuntimeFilterSettings,
 ) -> Option<(Arc<TableDef>, usize)> {
     at.types.get(column)?;
     match at.operator.as_node().column_origin(column)? {
@@ -92,7 +92,7 @@ fn tell_scan(
     column: usize,
     number: usize,
     loops: f64,
-    filtering: Filtering,
+    filtering: RuntimeFilterSettings,
 ) -> Option<(Arc<TableDef>, usize)> {
     let path = &scan.path;
     let ordinal = *path.columns.get(..path.delivered)?.get(column)?;

@@ -146,16 +146,16 @@ impl Parallelism {
 
 /// Which keys of hash joins scans are told of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Filtering {
+pub struct RuntimeFilterSettings {
     /// Joins that are expected to leave this part of the rows at most have filters.
     pub most_left: f64,
     /// Scans that are expected to examine so many entries at least.
     pub least_entries: f64,
 }
 
-impl Default for Filtering {
-    fn default() -> Filtering {
-        Filtering { most_left: 0.8, least_entries: 2_000.0 }
+impl Default for RuntimeFilterSettings {
+    fn default() -> RuntimeFilterSettings {
+        RuntimeFilterSettings { most_left: 0.8, least_entries: 2_000.0 }
     }
 }
 
@@ -204,7 +204,7 @@ pub struct OptimizerContext<'c, 'a> {
     /// When a plan is given up for another.
     pub patience: Patience,
     /// Which scans are told of the keys of hash joins.
-    pub filtering: Filtering,
+    pub filtering: RuntimeFilterSettings,
     /// The plan is made to be explained: it tells of the ways that were not taken.
     pub explains: bool,
     /// The steps of comparing plans are noted here.
@@ -224,12 +224,12 @@ pub struct OptimizerContext<'c, 'a> {
     /// How many joins of two inputs were considered for the statement: what planning it takes grows with that.
     pub joins_considered: usize,
     /// The subqueries whose own subqueries were made joins for being pulled up, by their numbers.
-    pub(super) flattened: HashMap<usize, Flattened>,
+    pub(super) flattened: HashMap<usize, PulledUpSubquery>,
 }
 
 /// A subquery as it is pulled up into the query around it.
 #[derive(Clone)]
-pub(super) struct Flattened {
+pub(super) struct PulledUpSubquery {
     pub query: BoundSelect,
     /// The subqueries that became joins in it.
     pub unnested: BTreeSet<usize>,
@@ -256,7 +256,7 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             switches,
             parallelism: Parallelism::NONE,
             patience: Patience::default(),
-            filtering: Filtering::default(),
+            filtering: RuntimeFilterSettings::default(),
             explains: false,
             trace: None,
             commons: BTreeMap::new(),
@@ -305,9 +305,9 @@ impl OptimizerContext<'_, '_> {
 
 /// Index hints as the chooser of paths asks for them.
 #[derive(Debug)]
-pub(super) struct Hinted<'h>(pub &'h IndexChoice);
+pub(super) struct HintedIndexes<'h>(pub &'h IndexChoice);
 
-impl AllowsIndex for Hinted<'_> {
+impl AllowsIndex for HintedIndexes<'_> {
     fn allows(&self, index: usize) -> bool {
         self.0.only.as_ref().is_none_or(|only| only.contains(&index)) && !self.0.ignored.contains(&index)
     }

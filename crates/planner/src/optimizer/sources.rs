@@ -7,7 +7,7 @@ use crate::bound::{
     BoundSelect, CommonTable, Recursion, Relation, RelationSource, SetOperation, SetOperator, SetStep,
 };
 use crate::params::{CHAINED_OPERANDS, EXPECTED_ROUNDS, JSON_TABLE_ROWS, MAX_SET_LEVELS};
-use crate::plan::{self, CommonPlan, KeptRows, Node, Operator, Plan, RecursiveUnion};
+use crate::plan::{self, CommonPlan, Node, Operator, Plan, RecursiveUnion, SetOperationKind};
 use leafline_expr::build;
 use leafline_types::{ExprType, MysqlError};
 use std::sync::Arc;
@@ -68,8 +68,8 @@ fn plan_set_operation(
                 }
                 continue;
             }
-            SetOperator::Intersect => KeptRows::InBoth,
-            SetOperator::Except => KeptRows::OnlyLeft,
+            SetOperator::Intersect => SetOperationKind::InBoth,
+            SetOperator::Except => SetOperationKind::OnlyLeft,
         };
         levels += operands.len().min(CHAINED_OPERANDS) + usize::from(inputs.len() > 1);
         if levels > MAX_SET_LEVELS {
@@ -83,11 +83,16 @@ fn plan_set_operation(
 
 /// INTERSECT or EXCEPT of a left side and all of the right ones, in their order, or where they are many otherwise with the same rows, so
 /// that the plan is not as deep.
-fn matched(left: Node, mut right: Vec<Node>, (kept, all): (KeptRows, bool), types: &[ExprType]) -> Node {
+fn matched(
+    left: Node,
+    mut right: Vec<Node>,
+    (kept, all): (SetOperationKind, bool),
+    types: &[ExprType],
+) -> Node {
     let pair = |left: Node, right: Node| {
         let rows = match kept {
-            KeptRows::InBoth => left.estimate.rows.min(right.estimate.rows),
-            KeptRows::OnlyLeft => left.estimate.rows,
+            SetOperationKind::InBoth => left.estimate.rows.min(right.estimate.rows),
+            SetOperationKind::OnlyLeft => left.estimate.rows,
         };
         let cost = left.estimate.cost_us + right.estimate.cost_us;
         let operator =
@@ -97,8 +102,8 @@ fn matched(left: Node, mut right: Vec<Node>, (kept, all): (KeptRows, bool), type
     match kept {
         _ if right.len() <= CHAINED_OPERANDS => right.into_iter().fold(left, pair),
         // What is in none of them, or there more often than in all of them together.
-        KeptRows::OnlyLeft => pair(left, append(right, types)),
-        KeptRows::InBoth => {
+        SetOperationKind::OnlyLeft => pair(left, append(right, types)),
+        SetOperationKind::InBoth => {
             right.insert(0, left);
             while right.len() > 1 {
                 let mut level = std::mem::take(&mut right).into_iter();

@@ -55,7 +55,7 @@ pub use project::Project;
 pub use rollup::{Levels, Rollup};
 pub(crate) use scan::named_columns;
 pub use scan::{Considered, Scan};
-pub use set_operation::{Append, KeptRows, SetOp};
+pub use set_operation::{Append, SetOp, SetOperationKind};
 pub use sort::{Sort, SortKey, TopN};
 pub(crate) use text::{column_name, conjunction, text};
 pub use values::{Empty, EmptyReason, JsonTable, Values};

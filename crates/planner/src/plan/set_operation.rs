@@ -45,14 +45,14 @@ pub struct SetOp {
     /// The rows they are compared with; of the same types.
     pub right: Box<Node>,
     /// Which are kept.
-    pub kept: KeptRows,
+    pub kept: SetOperationKind,
     /// With ALL: a right row counts for one left row.
     pub all: bool,
 }
 
 /// The rows that INTERSECT and EXCEPT keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeptRows {
+pub enum SetOperationKind {
     /// INTERSECT.
     InBoth,
     /// EXCEPT.
@@ -76,8 +76,8 @@ impl PlanNode for SetOp {
 
     fn explain(&self) -> Explained<'_> {
         let (kind, word) = match self.kept {
-            KeptRows::InBoth => (SetKind::Intersect, "Intersect"),
-            KeptRows::OnlyLeft => (SetKind::Except, "Except"),
+            SetOperationKind::InBoth => (SetKind::Intersect, "Intersect"),
+            SetOperationKind::OnlyLeft => (SetKind::Except, "Except"),
         };
         let all = if self.all { " all" } else { "" };
         let inputs = vec![&*self.left, &*self.right];

@@ -7,7 +7,7 @@ mod results;
 
 use crate::client_file::FilesOfClient;
 use crate::convert::{state_changes, status_of};
-use crate::login::{Admitted, Gate, Peer, challenge};
+use crate::login::{Gate, LoggedIn, Peer, challenge};
 use crate::transport::Transport;
 use crate::watcher::Activity;
 use leafline_protocol::binary::parameter::read_attributes;
@@ -53,7 +53,7 @@ pub(crate) fn serve(
     let mut packets = PacketStream::new(transport, HANDSHAKE_PACKET);
     packets.set_patience(HANDSHAKE_PATIENCE);
     let result = match gate.admit(&mut packets, instance, number, peer, logged_in) {
-        Ok(Some(Admitted { session, capabilities })) => {
+        Ok(Some(LoggedIn { session, capabilities })) => {
             packets.let_in(session.cancel_token());
             let parameters = Parameters::new();
             let mut connection = Connection { packets, session, capabilities, parameters, gate, peer };

@@ -76,7 +76,7 @@ pub(crate) struct Gate {
 }
 
 /// A client that was let in.
-pub(crate) struct Admitted {
+pub(crate) struct LoggedIn {
     pub(crate) session: Session,
     pub(crate) capabilities: u32,
 }
@@ -101,7 +101,7 @@ impl Gate {
         number: u64,
         peer: &Peer,
         logged_in: impl FnOnce(),
-    ) -> Result<Option<Admitted>, WireError> {
+    ) -> Result<Option<LoggedIn>, WireError> {
         extend_deadline(packets, instance);
         let challenge = challenge()?;
         let offered = self.offered(instance);
@@ -159,7 +159,7 @@ impl Gate {
         if let Some(algorithm) = answer.compression {
             packets.compress(algorithm);
         }
-        Ok(session.map(|session| Admitted { session, capabilities: answer.capabilities }))
+        Ok(session.map(|session| LoggedIn { session, capabilities: answer.capabilities }))
     }
 
     /// What the greeting says that the server can do.
@@ -207,8 +207,8 @@ impl Gate {
             Exchange { packets, answer, challenge: *challenge, given: Vec::new(), keys: &self.keys };
         let is_right = match exchange.proves(&password)? {
             Ok(is_right) => is_right && (peer.local || !password.is_none()),
-            Err(Unable::Client(error)) => return Ok(Err(self.refuse(error, answer, peer))),
-            Err(Unable::Server(error)) => {
+            Err(ExchangeFailure::Client(error)) => return Ok(Err(self.refuse(error, answer, peer))),
+            Err(ExchangeFailure::Server(error)) => {
                 (self.log)(&error);
                 return Ok(Err(MysqlError::unknown_error(
                     "the server cannot check the password; see its log",
@@ -249,7 +249,7 @@ impl Gate {
 }
 
 /// Why a password cannot be checked.
-enum Unable {
+enum ExchangeFailure {
     /// The client cannot take part: what it is told.
     Client(MysqlError),
     /// The server cannot: why.
@@ -268,7 +268,7 @@ struct Exchange<'e> {
 
 impl Exchange<'_> {
     /// Whether the client knows the password.
-    fn proves(&mut self, password: &StoredPassword) -> Result<Result<bool, Unable>, WireError> {
+    fn proves(&mut self, password: &StoredPassword) -> Result<Result<bool, ExchangeFailure>, WireError> {
         self.take(self.answer.authentication.clone());
         let plugin = password.plugin();
         let used = self.answer.plugin.as_deref().unwrap_or(AuthPlugin::Native.name());
@@ -278,7 +278,7 @@ impl Exchange<'_> {
         let is_no_password = password.is_none() && self.given.is_empty() && is_either;
         if used != plugin.name() && !is_no_password {
             if self.answer.capabilities & cap::PLUGIN_AUTH == 0 {
-                return Ok(Err(Unable::Client(MysqlError::unsupported_authentication())));
+                return Ok(Err(ExchangeFailure::Client(MysqlError::unsupported_authentication())));
             }
             self.challenge = challenge()?;
             let switch = Switch { plugin: plugin.name().to_owned(), challenge: self.challenge.to_vec() };
@@ -305,7 +305,7 @@ impl Exchange<'_> {
     }
 
     /// Asks for the password itself, and checks that.
-    fn ask(&mut self, password: &StoredPassword) -> Result<Result<bool, Unable>, WireError> {
+    fn ask(&mut self, password: &StoredPassword) -> Result<Result<bool, ExchangeFailure>, WireError> {
         let is_secure = self.packets.stream().is_secure();
         // MariaDB's library sends it over TLS in place of an answer. Of 31 characters it is as long as one.
         if is_secure && let Some((0, plain)) = self.given.split_last() {
@@ -322,14 +322,14 @@ impl Exchange<'_> {
         if sent == [PUBLIC_KEY] {
             let key = match self.keys.public() {
                 Ok(key) => key,
-                Err(error) => return Ok(Err(Unable::Server(error))),
+                Err(error) => return Ok(Err(ExchangeFailure::Server(error))),
             };
             self.packets.write(|out| put_more_data(out, key.as_bytes()))?;
             sent = self.read()?;
         }
         Ok(match self.keys.decrypt(&sent, &self.challenge) {
             Ok(plain) => Ok(plain.is_some_and(|plain| password.verify(&plain))),
-            Err(error) => Err(Unable::Server(error)),
+            Err(error) => Err(ExchangeFailure::Server(error)),
         })
     }
 

@@ -84,7 +84,7 @@ pub(crate) struct Counts {
 
 /// An execution, or several.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Executed {
+pub(crate) struct ExecutionFigures {
     /// It stands for so many more, of about the same time.
     pub more: u64,
     pub time: Duration,
@@ -111,7 +111,7 @@ pub(crate) struct Used {
 
 impl Digest {
     /// Counts an execution.
-    pub fn count(&self, executed: Executed) {
+    pub fn count(&self, executed: ExecutionFigures) {
         let runs = u32::try_from(executed.more).unwrap_or(u32::MAX).saturating_add(1);
         self.times.add(executed.time, runs);
         let mut counts = self.counts.lock();
@@ -268,16 +268,16 @@ mod tests {
     #[test]
     fn the_worst_estimate_is_remembered() {
         let digest = Digest::default();
-        let executed = |estimated, rows_sent| Executed {
+        let executed = |estimated, rows_sent| ExecutionFigures {
             time: Duration::from_millis(rows_sent),
             ended: rows_sent as i64,
             used: Used { rows_sent, rows_examined: 10, ..Used::default() },
             estimated: Some((estimated, true)),
-            ..Executed::default()
+            ..ExecutionFigures::default()
         };
         digest.count(executed(8.0, 4));
         digest.count(executed(2.0, 20));
-        digest.count(Executed { estimated: Some((1000.0, false)), ..executed(0.0, 1) });
+        digest.count(ExecutionFigures { estimated: Some((1000.0, false)), ..executed(0.0, 1) });
         digest.count_short(short(1, 0), || (Duration::from_millis(2), 50));
         let counts = digest.counts();
         assert_eq!(counts.executions, 4);

@@ -273,7 +273,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Executed, ShortRun, Used};
+    use super::super::{ExecutionFigures, ShortRun, Used};
     use super::*;
     use leafline_storage::device::SimulatedEnv;
     use leafline_syntax::LexMode;
@@ -292,7 +292,7 @@ mod tests {
             let digest = digests.of(schema, &sql, LexMode::default());
             digest.show(0, || Some(format!("{sql} /* {} */", "x".repeat(number * 5))));
             digest.count_short(short(2), || (Duration::from_micros(number as u64), 9));
-            digest.count(Executed {
+            digest.count(ExecutionFigures {
                 more: 0,
                 time: Duration::from_micros(number as u64),
                 ended: -(number as i64),
@@ -384,7 +384,11 @@ mod tests {
             let sql = format!("SELECT c{number}, {} FROM t", "name, ".repeat(150));
             let digest = digests.of(None, &sql, LexMode::default());
             digest.show(0, || Some(sql.repeat(2)));
-            digest.count(Executed { time: Duration::from_nanos(number), ended: 1, ..Executed::default() });
+            digest.count(ExecutionFigures {
+                time: Duration::from_nanos(number),
+                ended: 1,
+                ..ExecutionFigures::default()
+            });
         }
         let (whole, _) = encode(&digests);
         assert!((MOST_BYTES - 4000..=MOST_BYTES + HEADER).contains(&whole.len()));

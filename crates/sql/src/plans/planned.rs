@@ -3,7 +3,7 @@
 use super::parameters::Parameters;
 use super::{ByKey, ShortWay, TableUse};
 use crate::digest::Digest;
-use crate::index_uses::PlanRuns;
+use crate::index_uses::PlanExecutions;
 use crate::plan_facts::PlanFacts;
 use crate::result::ColumnMeta;
 use crate::settings::Settings;
@@ -48,7 +48,7 @@ pub(crate) struct Planned {
     pub(crate) short_way: Mutex<ShortWay>,
     pub(crate) digest: Arc<Digest>,
     pub(crate) facts: PlanFacts,
-    pub(crate) runs: PlanRuns,
+    pub(crate) runs: PlanExecutions,
 }
 
 /// What of a plan was chosen for the values of parameters.

@@ -90,9 +90,9 @@ impl Session {
 }
 
 /// The tables as EXPLAIN sees them.
-pub(crate) struct Supposed<'s>(pub &'s Session);
+pub(crate) struct CatalogWithHypothetical<'s>(pub &'s Session);
 
-impl CatalogLookup for Supposed<'_> {
+impl CatalogLookup for CatalogWithHypothetical<'_> {
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
         Ok(self.0.with_hypothetical(CatalogLookup::table(self.0, database, name)?))
     }

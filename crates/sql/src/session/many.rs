@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// What many runs of a statement did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ManyDone {
+pub struct BatchOutcome {
     /// How many there were.
     pub runs: usize,
     /// Rows that they matched, all together.
@@ -26,7 +26,7 @@ pub struct ManyDone {
     pub gave_rows: bool,
 }
 
-impl ManyDone {
+impl BatchOutcome {
     fn add(&mut self, done: &Done) {
         self.runs += 1;
         self.matched += done.matched;
@@ -39,10 +39,10 @@ impl Session {
     ///
     /// # Errors
     /// As [`execute_prepared`](Self::execute_prepared), of the run that failed; what those before it did stays.
-    pub fn execute_prepared_many(&mut self, id: u32, all: &[Vec<Value>]) -> Result<ManyDone, MysqlError> {
+    pub fn execute_prepared_many(&mut self, id: u32, all: &[Vec<Value>]) -> Result<BatchOutcome, MysqlError> {
         /// Attempts in vain to run several together, after which nobody tries.
         const ATTEMPTS: usize = 3;
-        let (mut done, mut in_vain) = (ManyDone::default(), 0);
+        let (mut done, mut in_vain) = (BatchOutcome::default(), 0);
         let mut left = all;
         while let Some(first) = left.first() {
             let before = done.runs;
@@ -55,7 +55,7 @@ impl Session {
                 in_vain += 1;
                 match self.execute_prepared(id, first)? {
                     Outcome::Done(one) => done.add(&one),
-                    Outcome::Rows(_) => return Ok(ManyDone { gave_rows: true, ..done }),
+                    Outcome::Rows(_) => return Ok(BatchOutcome { gave_rows: true, ..done }),
                 }
             }
             left = &all[done.runs..];
@@ -68,7 +68,7 @@ impl Session {
         &mut self,
         entry: &Arc<Entry>,
         all: &[Vec<Value>],
-        done: &mut ManyDone,
+        done: &mut BatchOutcome,
     ) -> Result<(), MysqlError> {
         let (Some(planned), Some(first)) = (&entry.planned, all.first()) else { return Ok(()) };
         if all.len() == 1 || !self.may_repeat(planned) || first.len() != entry.statement.parameters {

@@ -1,7 +1,7 @@
 //! The statement at hand as it will be counted: towards its digest, towards its kind, and in the slow query log.
 
 use super::Session;
-use crate::digest::{Digest, Executed, ShortRun, Used};
+use crate::digest::{Digest, ExecutionFigures, ShortRun, Used};
 use crate::plan_facts::PlanFacts;
 use crate::properties::{Diagnostics, Properties, SlowLogging};
 use crate::sample_text::with_values;
@@ -275,7 +275,7 @@ impl Session {
         let each = time / u32::try_from(runs).unwrap_or(u32::MAX).max(1);
         self.instance.statement_times().add(self.running.kind, each, u32::try_from(runs).unwrap_or(u32::MAX));
         if let Some(counted) = &self.running.counted {
-            counted.digest.count(Executed {
+            counted.digest.count(ExecutionFigures {
                 more: runs.saturating_sub(1),
                 time: each,
                 ended,

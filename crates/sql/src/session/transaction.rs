@@ -249,7 +249,7 @@ impl Session {
 
     /// A view for what reads no rows, such as planning and SET: it begins no transaction and takes no snapshot for the one that is
     /// open.
-    pub(crate) fn passing_view(&self) -> ReadView {
+    pub(crate) fn latest_view(&self) -> ReadView {
         self.instance.engine().transactions().read_view()
     }
 

@@ -37,7 +37,7 @@ fn expression_execution(
     parameters: &[Value],
 ) -> Result<Execution, MysqlError> {
     if subqueries.is_empty() {
-        let view = session.passing_view();
+        let view = session.latest_view();
         return Ok(Execution::new(session, view, parameters, false));
     }
     let parts = Arc::new(session.with_optimizer(parameters, subqueries, plan_parts)?);

@@ -2,7 +2,7 @@
 
 use super::change;
 use super::limits::{limit_by_setting, window_of};
-use crate::index_uses::PlanRuns;
+use crate::index_uses::PlanExecutions;
 use crate::optimizer_trace::OptimizerTrace;
 use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::plans::TableUse;
@@ -11,7 +11,7 @@ use crate::plans::{ByKey, Chosen, How, Planned, RunningPlan, Work};
 use crate::properties::{Runs, properties};
 use crate::result::{ColumnMeta, Done};
 use crate::session::Execution;
-use crate::session::{Outcome, RowStream, Session, Supposed, clock_micros};
+use crate::session::{CatalogWithHypothetical, Outcome, RowStream, Session, clock_micros};
 use crate::statement::account::authorize;
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_access::{Planner, StatementSamples};
@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// What is to be told of how a plan was made.
 #[derive(Clone, Copy)]
-struct Tells {
+struct ExplainDetail {
     /// The ways that were not taken.
     of_other_ways: bool,
     /// Each comparison.
@@ -121,7 +121,7 @@ impl Planned {
         let model = instance.cost_model(&session.settings.device);
         let (statistics, samples) = (instance.statistics(), StatementSamples::default());
         let planner = Planner { engine: instance.engine(), model: &model, statistics, samples: &samples };
-        let view = session.passing_view();
+        let view = session.latest_view();
         let mut execution = Execution::new(session, view, parameters, false);
         execution.with(session, |cx| {
             chosen.iter().all(|scan| {
@@ -162,7 +162,7 @@ impl Session {
         }
         let types = types_of(parameters.unwrap_or_default(), self.settings.collation);
         let catalog = self.instance.engine().catalog();
-        let supposed = Supposed(self);
+        let supposed = CatalogWithHypothetical(self);
         let context = binder::BindContext {
             // What is run has no use for indexes that are not there.
             catalog: if how.is_some_and(|how| how != How::Analyze) { &supposed } else { self },
@@ -199,7 +199,7 @@ impl Session {
         limit_by_setting(kind, &mut bound, &self.settings);
         let window = window_of(kind, &mut bound)?;
         let traces = parameters.is_some() && explainable && self.traces(&uses);
-        let tells = Tells { of_other_ways: how.is_some() || traces, of_steps: traces };
+        let tells = ExplainDetail { of_other_ways: how.is_some() || traces, of_steps: traces };
         let PlannedWork { mut work, parts, trace } = {
             let values = parameters.unwrap_or_default();
             self.plan_bound((bound, statement.assigns_variables), &subqueries, values, tells)?
@@ -232,7 +232,7 @@ impl Session {
             max_execution_time: statement.hints.max_execution_time,
             short_way: Mutex::default(),
             digest,
-            runs: PlanRuns::default(),
+            runs: PlanExecutions::default(),
         }))
     }
 
@@ -262,7 +262,7 @@ impl Session {
         let model = instance.cost_model(&self.settings.device);
         let (statistics, samples) = (instance.statistics(), StatementSamples::default());
         let planner = Planner { engine: instance.engine(), model: &model, statistics, samples: &samples };
-        let view = self.passing_view();
+        let view = self.latest_view();
         let mut execution = Execution::new(self, view, parameters, false);
         execution.with(self, |cx| {
             let mut optimizer = OptimizerContext::new(planner, &mut cx.exec.eval, switches, subqueries);
@@ -276,7 +276,7 @@ impl Session {
         (bound, row_by_row): (BoundKind, bool),
         subqueries: &[BoundSubquery],
         parameters: &[Value],
-        tells: Tells,
+        tells: ExplainDetail,
     ) -> Result<PlannedWork, MysqlError> {
         self.with_optimizer(parameters, subqueries, |cx| {
             if row_by_row {
@@ -468,7 +468,7 @@ impl Session {
             return Ok(RowStream::collected(columns.clone(), rows, window));
         }
         // What reads no table is no part of a transaction: its snapshot is not taken for it.
-        let view = if planned.sizes.is_empty() { self.passing_view() } else { self.read_view() };
+        let view = if planned.sizes.is_empty() { self.latest_view() } else { self.read_view() };
         let execution = Execution::new(self, view, parameters, false).with_parts(parts);
         let root = operator::build(&plan.root, false);
         Ok(RowStream::running(columns.clone(), root, execution, window, self.statement_uses()))

@@ -144,7 +144,7 @@ fn space_that_is_given_back_or_refused_reaches_all_waiters() {
                 Err(error) => panic!("{error}"),
             })
         });
-        log.refuse_waiting();
+        log.fail_waiters();
         drop(held);
         join(others);
         assert_eq!(log.space().waiting, 0);

@@ -66,7 +66,7 @@ pub struct LogSpace {
 
 impl LogSpace {
     /// Returns whether there is no more room than there was `before`.
-    pub(crate) fn has_gained_nothing(&self, before: &LogSpace) -> bool {
+    pub(crate) fn is_unchanged_from(&self, before: &LogSpace) -> bool {
         self.used >= before.used && self.reserved >= before.reserved
     }
 }
@@ -238,20 +238,20 @@ impl Log {
     }
 
     /// Fails all callers that wait for space with `DiskFull`. Called when the files cannot grow and no checkpoint gives anything back.
-    pub fn refuse_waiting(&self) {
+    pub fn fail_waiters(&self) {
         self.inner.state.lock().space.refusals += 1;
         self.inner.freed.notify_all();
     }
 
     /// Returns whether all pending and reserved bytes are among the `charged` ones, so that no other holder will give log space back. The bytes in
     /// use are then as necessary as the bytes waited for. Returns false while a backup keeps files.
-    pub fn is_held_by_nobody(&self, charged: u64) -> bool {
+    pub fn is_unreferenced(&self, charged: u64) -> bool {
         let state = self.inner.state.lock();
         state.kept.is_none() && state.space.pending + state.space.reserved <= charged
     }
 
     /// Gives the first waiting caller its space, whatever the limit says.
-    pub fn grant_beyond_limit(&self) {
+    pub fn grant_emergency_space(&self) {
         self.inner.state.lock().space.beyond_limit = true;
         self.inner.freed.notify_all();
     }

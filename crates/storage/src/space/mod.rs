@@ -53,7 +53,7 @@ pub use record::FREE_PAGE_LOG_BYTES;
 pub(crate) use record::{ExtentUse, SpaceRecord, SpaceRedo};
 pub(crate) use release::{ReleaseOutcome, Releasing};
 pub(crate) use remains::remains;
-pub use remains::{RemainingSegment, Remains};
+pub use remains::{SalvagedSegment, SalvagedStore};
 pub use reservation::Reservation;
 pub use scrub::SpaceFault;
 pub use segment::SEGMENT_LOG_BYTES;
@@ -134,7 +134,7 @@ pub(crate) struct Space {
     pub(crate) releasing: Releasing,
     /// Extents that are written past the log.
     pub(crate) unlogged: Unlogged,
-    /// Pages promised to no particular reservation: see [`Reservation::allow_more`].
+    /// Pages promised to no particular reservation: see [`Reservation::set_maximum`].
     pub(crate) margin: AtomicU64,
     /// Held by a thread that enters a segment into the directory.
     entering: Mutex<()>,

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages that were found of a segment.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct RemainingSegment {
+pub struct SalvagedSegment {
     /// Its state, if the directory has it.
     pub state: Option<SegmentState>,
     /// Its root page, if the directory has it.
@@ -31,9 +31,9 @@ pub struct RemainingSegment {
 
 /// The segments and pages that were found of a store.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Remains {
+pub struct SalvagedStore {
     /// The segments, and some that were dropped.
-    pub segments: BTreeMap<SegmentId, RemainingSegment>,
+    pub segments: BTreeMap<SegmentId, SalvagedSegment>,
     /// Whether the directory is complete.
     pub directory_is_whole: bool,
     /// Pages of the store itself that cannot be used, and why.
@@ -44,10 +44,10 @@ pub struct Remains {
     pub unknown: BTreeSet<PageNo>,
 }
 
-impl Remains {
+impl SalvagedStore {
     /// Returns the segment that became live first: the one with the lowest number.
     pub fn first_segment(&self) -> Option<SegmentId> {
-        let lives = |found: &RemainingSegment| match found.state {
+        let lives = |found: &SalvagedSegment| match found.state {
             Some(state) => state == SegmentState::Live,
             None => !self.directory_is_whole,
         };
@@ -60,8 +60,8 @@ pub(crate) fn remains(
     cache: &PageCache,
     geometry: Geometry,
     unusable: BTreeMap<PageNo, String>,
-) -> Result<Remains> {
-    let remains = Remains { unusable, directory_is_whole: true, ..Remains::default() };
+) -> Result<SalvagedStore> {
+    let remains = SalvagedStore { unusable, directory_is_whole: true, ..SalvagedStore::default() };
     let mut look = Survey { cache, geometry, remains, maps: Vec::new(), singles: BTreeMap::new() };
     look.read_maps();
     let seen = look.scan()?;
@@ -76,7 +76,7 @@ type Seen = Option<(PageKind, SegmentId)>;
 struct Survey<'a> {
     cache: &'a PageCache,
     geometry: Geometry,
-    remains: Remains,
+    remains: SalvagedStore,
     /// The space maps by region; `None` if a map cannot be used.
     maps: Vec<Option<Vec<Descriptor>>>,
     /// Pages that the directory says are held singly.

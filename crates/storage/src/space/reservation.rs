@@ -5,7 +5,7 @@
 //! A change that cannot be undone once it has begun may still lack a page, because other threads have changed the
 //! tree since: they used the room in its pages, and kept the pages that they had reserved. Then a page is added to
 //! the reservation ([`Reservation::top_up`]): from free space, or on a full disk from a margin that was filled
-//! beforehand ([`Reservation::allow_more`]).
+//! beforehand ([`Reservation::set_maximum`]).
 
 use super::record::ALLOCATE_LOG_BYTES;
 use crate::log::{Log, LogReservation};
@@ -24,7 +24,7 @@ pub struct Reservation {
     pages: usize,
     log: LogReservation,
     log_bytes: usize,
-    /// Whether it may use the margin: see [`Reservation::allow_more`].
+    /// Whether it may use the margin: see [`Reservation::set_maximum`].
     more: bool,
 }
 
@@ -74,7 +74,7 @@ impl Reservation {
     ///
     /// # Errors
     /// `DiskFull` if the margin cannot be filled. The pages in it may be used all the same.
-    pub fn allow_more(&mut self) -> Result<()> {
+    pub fn set_maximum(&mut self) -> Result<()> {
         self.more = true;
         let lacking = MARGIN_PAGES.saturating_sub(self.inner.space.margin.load(Ordering::Acquire));
         if lacking > 0 {

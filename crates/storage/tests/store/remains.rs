@@ -2,13 +2,13 @@
 
 use crate::support::*;
 use leafline_storage::device::SimulatedEnv;
-use leafline_storage::{Env, NoReplay, PageNo, Remains, SegmentState, StorageError, Store};
+use leafline_storage::{Env, NoReplay, PageNo, SalvagedStore, SegmentState, StorageError, Store};
 use std::sync::Arc;
 
 const MAP: PageNo = PageNo(1);
 const DIRECTORY: PageNo = PageNo(2);
 
-fn remains(env: &SimulatedEnv) -> (Store, Remains) {
+fn remains(env: &SimulatedEnv) -> (Store, SalvagedStore) {
     let env = Arc::new(env.clone()) as Arc<dyn Env>;
     let handlers: Vec<(_, Arc<dyn leafline_storage::RedoHandler>)> = vec![(TEST, Arc::new(TestRedo))];
     Store::open_remains(env, options(SMALL_POOL), handlers, &mut NoReplay).unwrap()

@@ -8,7 +8,7 @@ pub struct Hint {
     /// `@name`: the query block that the hint applies to; `None` is the block that contains it.
     pub block: Option<String>,
     /// The objects that the hint names.
-    pub about: HintSubject,
+    pub about: HintTarget,
 }
 
 impl Hint {
@@ -20,8 +20,8 @@ impl Hint {
     /// The name of the other block that the hint applies to, if any.
     pub fn other_block(&self) -> Option<&str> {
         let table = match &self.about {
-            HintSubject::Tables(tables) => tables.first(),
-            HintSubject::Indexes(table, _) => Some(table),
+            HintTarget::Tables(tables) => tables.first(),
+            HintTarget::Indexes(table, _) => Some(table),
             _ => None,
         };
         self.block.as_deref().or_else(|| table.and_then(|table| table.block.as_deref()))
@@ -30,7 +30,7 @@ impl Hint {
 
 /// The objects that a hint names.
 #[derive(Debug, Clone, PartialEq)]
-pub enum HintSubject {
+pub enum HintTarget {
     /// Tables, in order; empty for the whole block.
     Tables(Vec<HintTable>),
     /// Indexes of a table; empty for all of them.

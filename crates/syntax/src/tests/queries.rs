@@ -1,7 +1,7 @@
 //! FROM clauses and query expressions.
 
 use super::super::ast::{
-    HintSubject, HintTable, Join, JoinConstraint, JoinKind, Query, QueryBody, StatementKind, TableReference,
+    HintTable, HintTarget, Join, JoinConstraint, JoinKind, Query, QueryBody, StatementKind, TableReference,
 };
 use super::{outcome, parsed};
 
@@ -145,7 +145,7 @@ fn hints_and_rollup_are_kept() {
     };
     let [hint] = select.hints.as_slice() else { panic!("{:?}", select.hints) };
     let table = HintTable { name: "t".into(), block: None };
-    assert_eq!((hint.name.as_str(), &hint.about), ("INDEX", &HintSubject::Indexes(table, vec!["i".into()])));
+    assert_eq!((hint.name.as_str(), &hint.about), ("INDEX", &HintTarget::Indexes(table, vec!["i".into()])));
     assert!(select.rollup.is_some());
 }
 

@@ -3,7 +3,7 @@
 
 use crate::error::Result;
 use crate::run::EntrySource;
-use leafline_btree::{Cursor, Direction, LeafStep, LeavesByPage, RangeAhead, ReadAheadSettings, Tree};
+use leafline_btree::{Cursor, Direction, LeafStep, LeavesByPage, RangeReadAhead, ReadAheadSettings, Tree};
 
 /// Reads a tree one leaf at a time.
 pub(crate) struct TreeSource {
@@ -14,7 +14,7 @@ pub(crate) struct TreeSource {
     next: usize,
     begin: usize,
     more: bool,
-    ahead: RangeAhead,
+    ahead: RangeReadAhead,
     by_page: Option<ByPage>,
 }
 
@@ -29,7 +29,7 @@ impl TreeSource {
     pub(crate) fn new(tree: &Tree) -> TreeSource {
         let mut cursor = tree.clone().into_cursor();
         cursor.seek(&[]);
-        let ahead = RangeAhead::new(ReadAheadSettings::default(), Direction::Forward, &[], None);
+        let ahead = RangeReadAhead::new(ReadAheadSettings::default(), Direction::Forward, &[], None);
         let (spans, bytes) = (Vec::new(), Vec::new());
         TreeSource { cursor, spans, bytes, next: 0, begin: 0, more: true, ahead, by_page: None }
     }

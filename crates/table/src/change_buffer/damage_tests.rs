@@ -202,7 +202,7 @@ fn damage((env, rows): &(SimulatedEnv, Rows), page: PageNo, moment: Moment, asid
         return;
     }
     let (engine, table) = open_it(&env);
-    assert!(engine.store.force_out(page).unwrap(), "{what}");
+    assert!(engine.store.evict_all(page).unwrap(), "{what}");
     flip(&env, page, &mut random);
     match moment {
         Reading => rows.are_in(&engine, &table, 1, true, &what),
@@ -283,7 +283,7 @@ fn sweeps_give_up_what_is_damaged_under_them() {
             let kinds = kinds(&engine, source.unwrap().id());
             let Some((kind, page)) = kinds.get(place) else { break };
             let what = format!("{kind}, {of_run} {empty}");
-            assert!(engine.store.force_out(*page).unwrap(), "{what}");
+            assert!(engine.store.evict_all(*page).unwrap(), "{what}");
             flip(&env, *page, &mut SmallRng::seed_from_u64(place as u64));
             while !buffer
                 .sweep_some(&**engine.core(), &mut buffer.sweep.lock(), 4)

@@ -16,7 +16,7 @@ use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
 use crate::txn::op::Op;
 use leafline_btree::{
-    BufferedEntry, CommitTs, Cursor, Direction, LeafStep, RangeAhead, ReadAheadSettings, Tree,
+    BufferedEntry, CommitTs, Cursor, Direction, LeafStep, RangeReadAhead, ReadAheadSettings, Tree,
 };
 use leafline_storage::SegmentId;
 use std::collections::VecDeque;
@@ -111,7 +111,7 @@ pub(super) fn for_each(
 pub(super) struct Entries {
     cursor: Cursor,
     /// The read-ahead of a caller that reads the whole tree.
-    ahead: Option<RangeAhead>,
+    ahead: Option<RangeReadAhead>,
     read: VecDeque<(Vec<u8>, Vec<u8>)>,
     done: bool,
 }
@@ -126,7 +126,7 @@ impl Entries {
 
     /// Reads all entries, with read-ahead: splits have scattered the leaves of L0.
     pub(super) fn all(tree: &Tree) -> Entries {
-        let ahead = RangeAhead::new(ReadAheadSettings::default(), Direction::Forward, &[], None);
+        let ahead = RangeReadAhead::new(ReadAheadSettings::default(), Direction::Forward, &[], None);
         Entries { ahead: Some(ahead), ..Entries::new(tree, &[]) }
     }
 

@@ -67,12 +67,12 @@ use crate::quarantine::Quarantine;
 use crate::txn::op::Op;
 use entry::{Entries, after_tree, buffer_key, decode_head, decode_since, encode, split_key};
 use hashbrown::HashSet;
-use leafline_btree::{BtreeError, BufferedEntry, Change, CommitTs, Direction, RawLeaf, Tree};
+use leafline_btree::{BtreeError, BufferedEntry, Change, CommitTs, Direction, Tree, UnpinnedLeaf};
 use leafline_storage::worker::Worker;
 use leafline_storage::{PageKind, PageMerger, PageNo, RawPage, Reservation, SegmentId, StorageError, Store};
 use lost::LostAtOpen;
 use parking_lot::{Mutex, RwLock};
-use route::Heavy;
+use route::PendingByteCounters;
 use state::Sources;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -101,7 +101,7 @@ pub(crate) struct ChangeBuffer {
     /// Leaves that a sweep has copied, and nobody has merged since.
     copied: Mutex<HashSet<PageNo>>,
     /// Leaves with many pending changes.
-    heavy: Mutex<Heavy>,
+    heavy: Mutex<PendingByteCounters>,
     /// Nobody needs what was deleted before this.
     purge_before: AtomicU64,
     mode: AtomicU8,
@@ -331,7 +331,7 @@ impl ChangeBuffer {
     }
 
     /// The pending changes of a held leaf, ascending by key.
-    fn pending_of(&self, tree: SegmentId, leaf: &RawLeaf) -> Result<Vec<BufferedEntry>> {
+    fn pending_of(&self, tree: SegmentId, leaf: &UnpinnedLeaf) -> Result<Vec<BufferedEntry>> {
         let lower = buffer_key(tree, &leaf.lower);
         let upper = leaf.upper.as_ref().map_or_else(|| after_tree(tree), |upper| buffer_key(tree, upper));
         self.check_not_lost(tree)?;
@@ -365,7 +365,7 @@ impl ChangeBuffer {
     /// Merges a page that was read in; in memory only, if its changes fit.
     fn merge_in_memory(&self, mut page: RawPage) -> Result<()> {
         let tree = leafline_storage::page::owner(page.bytes());
-        let leaf = match RawLeaf::open(page) {
+        let leaf = match UnpinnedLeaf::open(page) {
             Ok(leaf) => leaf,
             // The reader of the page gets the error.
             Err(page) => {
@@ -394,7 +394,7 @@ impl ChangeBuffer {
 }
 
 /// The error for a leaf whose changes cannot be read.
-fn of_leaf(leaf: &RawLeaf, error: TableError) -> TableError {
+fn of_leaf(leaf: &UnpinnedLeaf, error: TableError) -> TableError {
     if !error.is_damage() {
         return error;
     }

@@ -16,11 +16,12 @@
 //! directly.
 
 use super::ChangeBuffer;
-use super::together::Together;
+use super::together::HeldLeaves;
 use crate::error::Result;
 use crate::txn::op::Op;
 use leafline_btree::{
-    BtreeError, BufferedEntry, Change, CommitTs, EntryView, Finger, HeldLeaf, Modified, RawLeaf, Tree,
+    BtreeError, BufferedEntry, Change, CommitTs, EntryView, Finger, HeldLeaf, ModifyOutcome, Tree,
+    UnpinnedLeaf,
 };
 use leafline_storage::{PageNo, Reservation};
 use std::sync::atomic::Ordering;
@@ -41,7 +42,7 @@ pub enum ChangeBuffering {
 /// The approximate number of pending bytes of each leaf since the database was opened. Leaves share counters. There
 /// are enough of them for the maximum of buffered changes, so that a leaf is seldom charged for others.
 #[derive(Default)]
-pub(super) struct Heavy(Vec<u32>);
+pub(super) struct PendingByteCounters(Vec<u32>);
 
 /// The usual size of an entry on a leaf beyond key and payload, in bytes.
 const ENTRY_OVERHEAD: usize = 8;
@@ -49,7 +50,7 @@ const ENTRY_OVERHEAD: usize = 8;
 const BYTES_PER_COUNTER: u64 = 256;
 const MOST_COUNTERS: u64 = 1 << 22;
 
-impl Heavy {
+impl PendingByteCounters {
     /// Makes counters for this many bytes.
     pub(super) fn set_most(&mut self, bytes: u64) {
         let counters = (bytes / BYTES_PER_COUNTER).clamp(1 << 10, MOST_COUNTERS).next_power_of_two() as usize;
@@ -145,20 +146,20 @@ impl ChangeBuffer {
             ops = &ops[..some];
             for op in ops {
                 let leaf = tree.leaf_of(op.key())?;
-                if take { self.store.force_clean(leaf) } else { self.store.force_out(leaf).map(drop) }?;
+                if take { self.store.write_all_dirty(leaf) } else { self.store.evict_all(leaf).map(drop) }?;
             }
         }
         let keys = |number: usize| ops.get(number).map(Op::key);
         loop {
             if !take {
                 match tree.modify_in_memory(reservation, &keys, purge_before, decide)? {
-                    (Modified::Done, made) => return Ok((made, false)),
-                    (Modified::Softly, _) if cannot_merge || self.is_to_be_buffered(op) => take = true,
-                    (Modified::Softly, _) => {
+                    (ModifyOutcome::Done, made) => return Ok((made, false)),
+                    (ModifyOutcome::Softly, _) if cannot_merge || self.is_to_be_buffered(op) => take = true,
+                    (ModifyOutcome::Softly, _) => {
                         cannot_merge = !self.merge_for_commit(tree, op)?;
                         continue;
                     }
-                    (Modified::NotInMemory, _) => {}
+                    (ModifyOutcome::NotInMemory, _) => {}
                 }
             }
             if !cannot_merge && !self.is_to_be_buffered(op) {
@@ -187,7 +188,7 @@ impl ChangeBuffer {
                 take = false;
                 continue;
             }
-            let mut together = Together::new(held, leaf);
+            let mut together = HeldLeaves::new(held, leaf);
             if !cannot_merge {
                 self.hold_more(&mut together, tree, ops, take, &mut finger);
             }
@@ -260,7 +261,7 @@ impl ChangeBuffer {
     pub(super) fn merge_by_log(
         &self,
         tree: &Tree,
-        leaf: RawLeaf,
+        leaf: UnpinnedLeaf,
         pending: &[BufferedEntry],
         reserve: &Reserve<'_>,
     ) -> Result<()> {

@@ -9,7 +9,7 @@ use super::ChangeBuffer;
 use super::entry::entry_of;
 use crate::error::Result;
 use crate::txn::op::Op;
-use leafline_btree::{Beside, BufferedEntry, CommitTs, Finger, HeldLeaf, Tree};
+use leafline_btree::{BufferedEntry, CommitTs, Finger, HeldLeaf, HoldOutcome, Tree};
 use leafline_storage::PageNo;
 
 /// The maximum number of changes buffered together. Their bytes in L0 are not many more than on their leaves
@@ -19,19 +19,19 @@ const MOST_CHANGES: usize = 32;
 const MOST_TAKEN: usize = 8;
 
 /// A held leaf, and the number of its changes.
-struct OneLeaf {
+struct HeldLeafChanges {
     held: HeldLeaf,
     page: PageNo,
     changes: usize,
 }
 
 /// Held leaves, with ascending keys.
-pub(super) struct Together(Vec<OneLeaf>);
+pub(super) struct HeldLeaves(Vec<HeldLeafChanges>);
 
-impl Together {
+impl HeldLeaves {
     /// One leaf, for one change.
-    pub(super) fn new(held: HeldLeaf, page: PageNo) -> Together {
-        Together(vec![OneLeaf { held, page, changes: 1 }])
+    pub(super) fn new(held: HeldLeaf, page: PageNo) -> HeldLeaves {
+        HeldLeaves(vec![HeldLeafChanges { held, page, changes: 1 }])
     }
 
     /// The number of all changes.
@@ -44,7 +44,7 @@ impl ChangeBuffer {
     /// Holds the leaves of more of `ops`; the leaves held already have the first ones.
     pub(super) fn hold_more(
         &self,
-        together: &mut Together,
+        together: &mut HeldLeaves,
         tree: &Tree,
         ops: &[Op],
         take: bool,
@@ -58,16 +58,16 @@ impl ChangeBuffer {
                 return;
             }
             match tree.hold_beside(last.page, op.key(), take && taken < MOST_TAKEN, finger) {
-                Beside::Same => last.changes += 1,
-                Beside::Another(held) => {
+                HoldOutcome::Same => last.changes += 1,
+                HoldOutcome::Another(held) => {
                     let Some(page) = held.page_no().filter(|page| !self.is_heavy(*page)) else {
                         held.let_go();
                         return;
                     };
                     taken += usize::from(matches!(held, HeldLeaf::Taken(_)));
-                    leaves.push(OneLeaf { held, page, changes: 1 });
+                    leaves.push(HeldLeafChanges { held, page, changes: 1 });
                 }
-                Beside::No => return,
+                HoldOutcome::No => return,
             }
         }
     }
@@ -76,13 +76,13 @@ impl ChangeBuffer {
     /// them on leaves in memory, and releases all leaves.
     pub(super) fn let_go(
         &self,
-        together: Together,
+        together: HeldLeaves,
         ops: &[Op],
         ts: CommitTs,
         purge_before: CommitTs,
     ) -> Result<()> {
         let mut left = ops;
-        for OneLeaf { held, page, changes } in together.0 {
+        for HeldLeafChanges { held, page, changes } in together.0 {
             let (of_leaf, others) = left.split_at(changes);
             left = others;
             self.note_pending(page, of_leaf);

@@ -84,7 +84,7 @@ impl RowEntries {
         }
         let clustered = &table.clustered().format;
         // Most entries end with the row's key unchanged, which need not be decoded.
-        let ends_with_key = matches!(index.locator, LocatorMap::Rest) && index.format.keys_say_all();
+        let ends_with_key = matches!(index.locator, LocatorMap::Rest) && index.format.keys_hold_all_columns();
         let parts = if ends_with_key { index.parts.len() } else { usize::MAX };
         for &column in index.key_columns.iter().take(parts) {
             if let (Some(value), Some(is_read @ false)) =

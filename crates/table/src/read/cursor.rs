@@ -17,7 +17,7 @@ use super::{EntryRef, EntryStep, EntryVisitor};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
 use crate::trees::TreeHandle;
-use leafline_btree::{Cursor, Direction, RangeAhead, Tree};
+use leafline_btree::{Cursor, Direction, RangeReadAhead, Tree};
 use leafline_storage::PageNo;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct EntryCursor {
     done: bool,
     pub(super) rows_visited: u64,
     /// The range read ahead of the cursor, and how many pages that has read.
-    ahead: Option<(RangeAhead, u64)>,
+    ahead: Option<(RangeReadAhead, u64)>,
 }
 
 /// A visitor that takes entries one by one.
@@ -112,7 +112,7 @@ impl EntryCursor {
 
     /// Reads the leaves of the keys in `[lower, upper)` ahead of the cursor from now on.
     pub fn read_ahead(&mut self, direction: Direction, lower: &[u8], upper: Option<&[u8]>) {
-        let ahead = RangeAhead::new(self.view.read_ahead(), direction, lower, upper);
+        let ahead = RangeReadAhead::new(self.view.read_ahead(), direction, lower, upper);
         self.ahead = Some((ahead, 0));
     }
 

@@ -7,7 +7,7 @@
 //!
 //! | damaged | its replacement |
 //! |---|---|
-//! | space map | the branches of a tree, which name the tree's pages; see [`leafline_storage::Remains`] and `leafline_btree::claimed` |
+//! | space map | the branches of a tree, which name the tree's pages; see [`leafline_storage::SalvagedStore`] and `leafline_btree::claimed` |
 //! | segment directory | the pages, which name their segments, and the catalog, which names the roots |
 //! | catalog | the rows of it that can be read; a table whose definition is partly lost is reported and not written |
 //!
@@ -30,7 +30,7 @@ use crate::quarantine::{Quarantine, Quarantined};
 use crate::txn::op::CounterChange;
 use crate::txn::recovery::{Pending, Replay};
 use leafline_btree::{KeyRange, Tree, TreeRedo};
-use leafline_storage::{Env, HandlerId, PageNo, RedoHandler, Remains, SegmentId, SegmentState, Store};
+use leafline_storage::{Env, HandlerId, PageNo, RedoHandler, SalvagedStore, SegmentId, SegmentState, Store};
 use leafline_types::Collation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ use std::sync::Arc;
 struct DamagedDatabase {
     env: Arc<dyn Env>,
     store: Store,
-    remains: Remains,
+    remains: SalvagedStore,
     counters: Counters,
     pending: Vec<Pending>,
     quarantine: Quarantine,

@@ -239,7 +239,7 @@ fn damage(seed: u64, while_open: bool) {
     }
     if while_open {
         for page in &pages {
-            assert!(engine.store.force_out(*page).unwrap(), "seed {seed}");
+            assert!(engine.store.evict_all(*page).unwrap(), "seed {seed}");
         }
         pages.iter().for_each(|page| flip(&env, *page, &mut random));
     } else {

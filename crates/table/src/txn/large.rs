@@ -64,7 +64,7 @@ pub(super) fn commit_by_reference(
         // With a margin, because the trees may change before their operations are applied.
         let pages: usize = written.pages.values().sum();
         reservation.ensure_pages(pages + MORE_PAGES)?;
-        reservation.allow_more()?;
+        reservation.set_maximum()?;
         Ok(reservation)
     };
     let exact = || reserve_exactly(core, plan, &run, &written.pages, purge_before);
@@ -139,7 +139,7 @@ fn reserve_exactly(
     pages += rehearsal.map_or(0, |(_, done)| done.pages());
     let mut reservation = core.store.reserve(0, 0)?;
     reservation.ensure_pages(pages)?;
-    match reservation.allow_more() {
+    match reservation.set_maximum() {
         Err(StorageError::DiskFull) if is_exact => {}
         allowed => allowed?,
     }

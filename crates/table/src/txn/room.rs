@@ -70,7 +70,7 @@ impl SpaceNeed {
     fn set_aside(self, core: &Core, others_may: bool) -> Result<Option<Reservation>> {
         match core.store.reserve(self.pages, self.log) {
             Ok(mut reservation) => {
-                match reservation.allow_more() {
+                match reservation.set_maximum() {
                     Err(StorageError::DiskFull) if !others_may => {}
                     allowed => allowed?,
                 }

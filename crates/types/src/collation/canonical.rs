@@ -13,7 +13,7 @@ use super::unpacking::KeyWeights;
 use super::weights::{IGNORED, LONG, LevelWeights, Weights, implicit_character};
 
 /// Marks a byte in [`AsciiForms`] that is not the weight of a lone ASCII character.
-pub(super) const NO_ASCII: u8 = 0x80;
+pub(super) const NO_ASCII_FORM: u8 = 0x80;
 /// Marks a missing character in [`Unit`].
 const NO_CHARACTER: u32 = u32::MAX;
 
@@ -47,22 +47,22 @@ fn utf8_len(first: u8) -> usize {
 /// The two forms of each byte that is the weight of an ASCII character in keys.
 #[derive(Debug)]
 pub(crate) struct AsciiForms {
-    /// The first forms; [`NO_ASCII`] for other bytes.
+    /// The first forms; [`NO_ASCII_FORM`] for other bytes.
     pub(super) first: [u8; 256],
-    /// The second forms; [`NO_ASCII`] for other bytes.
+    /// The second forms; [`NO_ASCII_FORM`] for other bytes.
     pub(super) second: [u8; 256],
 }
 
 impl AsciiForms {
     /// Makes the forms from the key bytes of the ASCII characters.
     pub(super) const fn new(codes: &[u8; 128]) -> AsciiForms {
-        let (mut first, mut second) = ([NO_ASCII; 256], [NO_ASCII; 256]);
+        let (mut first, mut second) = ([NO_ASCII_FORM; 256], [NO_ASCII_FORM; 256]);
         let mut c = 0u8;
         while c < 128 {
             let code = codes[c as usize];
             if code != IGNORED && code != LONG {
                 let before = first[code as usize];
-                if before == NO_ASCII || (before.is_ascii_uppercase() && c.is_ascii_lowercase()) {
+                if before == NO_ASCII_FORM || (before.is_ascii_uppercase() && c.is_ascii_lowercase()) {
                     first[code as usize] = c;
                     second[code as usize] = c;
                 }
@@ -96,15 +96,15 @@ impl AsciiForms {
     /// Returns the forms without those of `code`.
     pub(super) const fn without(&self, code: u8) -> AsciiForms {
         let (mut first, mut second) = (self.first, self.second);
-        first[code as usize] = NO_ASCII;
-        second[code as usize] = NO_ASCII;
+        first[code as usize] = NO_ASCII_FORM;
+        second[code as usize] = NO_ASCII_FORM;
         AsciiForms { first, second }
     }
 
     /// Whether `code` is the weight of an ASCII character.
     #[inline]
     pub(super) fn has(&self, code: u8) -> bool {
-        self.first[usize::from(code)] != NO_ASCII
+        self.first[usize::from(code)] != NO_ASCII_FORM
     }
 
     /// Returns the first or the second forms.
@@ -292,7 +292,7 @@ impl<W: Iterator<Item = u16>> Units<W> {
         }
         let forms = self.characters.forms(w);
         if forms[0][0] == HANGUL
-            && self.weights.levels[0].spells_hangul()
+            && self.weights.levels[0].has_hangul_by_letters()
             && let Some(leading) = letter(forms[0], LEADING)
             && let Some(vowel) = self.letter(0, VOWELS)
         {

@@ -11,7 +11,7 @@ use super::Collation;
 use super::codes::Codes;
 use crate::error::MysqlError;
 use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop, room_for};
-use crate::statement::{CancelToken, Steps};
+use crate::statement::{CancelTicker, CancelToken};
 
 /// A character set, as the number of its row in `ROWS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -208,7 +208,7 @@ impl Charset {
     }
 
     /// Returns its table of codes, if it does not encode code points.
-    pub(super) fn own_codes(self) -> Option<&'static Codes> {
+    pub(super) fn code_table(self) -> Option<&'static Codes> {
         (self.row().5 == Encoding::Codes).then(|| self.codes())
     }
 
@@ -451,7 +451,7 @@ impl Charset {
     /// # Errors
     /// 1300 if they are not valid; 1317 or 3024 if the statement has to end.
     pub fn decode_long(self, bytes: &[u8], cancel: &CancelToken) -> Result<String, MysqlError> {
-        let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
+        let mut steps = CancelTicker::new(cancel, BYTES_BETWEEN_CHECKS);
         self.decode_stepwise(bytes, &mut |read| steps.take(read))
     }
 

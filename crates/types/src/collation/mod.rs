@@ -53,7 +53,7 @@ use self::rows::{ROWS, Row, Sorting};
 pub(crate) use self::weights::Weights;
 use crate::error::MysqlError;
 use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop};
-use crate::statement::{CancelToken, Steps};
+use crate::statement::{CancelTicker, CancelToken};
 
 /// A collation, as its number in MySQL.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -227,7 +227,7 @@ impl Collation {
 
     fn built_weights(self) -> &'static Weights {
         MADE[usize::from(self.0)].get_or_init(|| {
-            let codes = self.charset().own_codes();
+            let codes = self.charset().code_table();
             match (self.row().sorting, codes) {
                 (Sorting::Language, _) => Weights::of_language(&Tailoring::of(self.language())),
                 (Sorting::Language900, _) => {
@@ -352,7 +352,7 @@ impl Collation {
     pub fn compare_long(self, a: &[u8], b: &[u8], cancel: &CancelToken) -> Result<Ordering, MysqlError> {
         match self.order() {
             Order::Weights(weights) if a.len().max(b.len()) >= BYTES_BETWEEN_CHECKS => {
-                let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
+                let mut steps = CancelTicker::new(cancel, BYTES_BETWEEN_CHECKS);
                 weights.compare_stepwise(a, b, &mut || steps.take(1))
             }
             _ => Ok(self.compare(a, b)),

@@ -35,7 +35,7 @@ pub(super) enum Packing {
 /// The number of characters that are examined together.
 const RUN: usize = 8;
 pub(super) const FIRST_LEAD: u8 = 2;
-pub(super) const NEXT_LEVEL: u8 = 1;
+pub(super) const LEVEL_SEPARATOR: u8 = 1;
 pub(super) const END: u8 = 0;
 pub(super) const RUN_THEN_LOWER: u8 = 1;
 pub(super) const RUN_FOREVER: u8 = 2;
@@ -108,7 +108,7 @@ pub(super) fn append_key(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>)
         out.extend_from_slice(&[space, RUN_FOREVER]);
     }
     for level in &weights.levels[1..] {
-        out.push(NEXT_LEVEL);
+        out.push(LEVEL_SEPARATOR);
         pack_level(level, s, out);
     }
     out.push(END);

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::Collation;
 use super::weights::Level;
 use crate::error::MysqlError;
-use crate::statement::Steps;
+use crate::statement::CancelTicker;
 
 /// Parts of up to this many bytes are compared at each place.
 const FEW: usize = 16;
@@ -44,7 +44,12 @@ struct Sum {
 
 impl Sum {
     /// Makes the sum of an empty window, which searches for `part`.
-    fn new(level: &'static Level, base: u64, part: &[u8], steps: &mut Steps<'_>) -> Result<Sum, MysqlError> {
+    fn new(
+        level: &'static Level,
+        base: u64,
+        part: &[u8],
+        steps: &mut CancelTicker<'_>,
+    ) -> Result<Sum, MysqlError> {
         let mut sum = Sum { level, base, sum: 0, first: 1, next: 1, wanted: 0 };
         for character in characters(part) {
             sum.add(character);
@@ -94,7 +99,12 @@ impl Collation {
     ///
     /// # Errors
     /// 1317 or 3024 if the statement has to end.
-    pub fn find(self, text: &[u8], part: &[u8], steps: &mut Steps<'_>) -> Result<Option<usize>, MysqlError> {
+    pub fn find(
+        self,
+        text: &[u8],
+        part: &[u8],
+        steps: &mut CancelTicker<'_>,
+    ) -> Result<Option<usize>, MysqlError> {
         let Some(weights) = self.weights() else { return Ok(memchr::memmem::find(text, part)) };
         let charset = self.charset();
         let mut wanted = 0;
@@ -194,7 +204,7 @@ mod tests {
                 let from = boundaries[rng.random_range(0..boundaries.len())];
                 part = whole[from..].to_uppercase();
             }
-            let mut steps = Steps::new(&cancel, 1 << 18);
+            let mut steps = CancelTicker::new(&cancel, 1 << 18);
             let place = collation.find(whole.as_bytes(), part.as_bytes(), &mut steps).unwrap();
             assert_eq!(
                 place,
@@ -218,7 +228,7 @@ mod tests {
             ("gbk_chinese_ci", "中a", "A", Some(3)),
         ] {
             let collation = Collation::from_name(collation).unwrap();
-            let mut steps = Steps::new(&cancel, 1 << 18);
+            let mut steps = CancelTicker::new(&cancel, 1 << 18);
             let found = collation.find(text.as_bytes(), part.as_bytes(), &mut steps).unwrap();
             assert_eq!(found, expected, "{collation} {text} {part}");
         }
@@ -229,7 +239,7 @@ mod tests {
         let cancel = CancelToken::new();
         cancel.cancel(CancelReason::QueryKilled);
         let (text, part) = (vec![b'a'; 1 << 20], [vec![b'A'; 1 << 16], vec![b'b']].concat());
-        let mut steps = Steps::new(&cancel, 1 << 18);
+        let mut steps = CancelTicker::new(&cancel, 1 << 18);
         let stopped = Collation::Utf8mb4_0900AiCi.find(&text, &part, &mut steps);
         assert_eq!(stopped.unwrap_err().code, 1317);
     }

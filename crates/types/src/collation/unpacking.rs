@@ -3,9 +3,9 @@
 //! Keys come from pages, so bytes that are no valid key end the weights; [`KeyWeights::has_failed`] tells that apart
 //! from the end of the string.
 
-use super::canonical::NO_ASCII;
+use super::canonical::NO_ASCII_FORM;
 use super::packing::{
-    END, FIRST_LEAD, IMPLICIT, NEXT_LEVEL, Packing, RUN_FOREVER, RUN_THEN_HIGHER, RUN_THEN_LOWER,
+    END, FIRST_LEAD, IMPLICIT, LEVEL_SEPARATOR, Packing, RUN_FOREVER, RUN_THEN_HIGHER, RUN_THEN_LOWER,
     SECOND_IMPLICIT,
 };
 use super::weights::Weights;
@@ -146,7 +146,7 @@ impl Iterator for KeyWeights<'_> {
         let last_level = self.weights.levels.len() == 1;
         match self.peek() {
             Some(END) => None,
-            Some(NEXT_LEVEL) if !last_level => None,
+            Some(LEVEL_SEPARATOR) if !last_level => None,
             Some(code) => {
                 self.skip();
                 let w = self.weight(code);
@@ -166,7 +166,7 @@ impl Iterator for KeyWeights<'_> {
 #[inline]
 fn append_forms(forms: &[u8; 256], key: &[u8], mask: u8, out: &mut Vec<u8>) -> usize {
     let form = |byte: &u8| forms[usize::from(byte ^ mask)];
-    if key.first().map(form).is_none_or(|first| first == NO_ASCII) {
+    if key.first().map(form).is_none_or(|first| first == NO_ASCII_FORM) {
         return 0;
     }
     // Mapping all of them and cutting is faster than testing each.
@@ -209,7 +209,7 @@ impl Weights {
                     RUN_THEN_LOWER | RUN_THEN_HIGHER => out.push(b' '),
                     _ => return None,
                 },
-                NEXT_LEVEL if self.levels.len() > 1 => {
+                LEVEL_SEPARATOR if self.levels.len() > 1 => {
                     return Some(at + super::weights_len(key.get(at..)?, mask)?);
                 }
                 _ => return None,

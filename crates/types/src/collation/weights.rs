@@ -462,7 +462,7 @@ impl Level {
     }
 
     /// Whether a Hangul syllable has the weights of its letters.
-    pub(super) fn spells_hangul(&self) -> bool {
+    pub(super) fn has_hangul_by_letters(&self) -> bool {
         matches!(self.absent, Absent::Uca900)
     }
 }

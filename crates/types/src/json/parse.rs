@@ -6,7 +6,7 @@ use super::MAX_DEPTH;
 use super::node::{Key, Members, Node};
 use crate::error::MysqlError;
 use crate::output::{BYTES_BETWEEN_CHECKS, room_for};
-use crate::statement::{CancelToken, Steps};
+use crate::statement::{CancelTicker, CancelToken};
 
 /// Why a text is not a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn parse(text: &str) -> Result<Node, Failure> {
 
 /// Parses a document whose tree takes at most about `memory` bytes (1038 beyond). Checks `cancel` as it goes.
 pub fn parse_within(text: &str, memory: usize, cancel: &CancelToken) -> Result<Node, Failure> {
-    let steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
+    let steps = CancelTicker::new(cancel, BYTES_BETWEEN_CHECKS);
     let mut parser = Parser { text, at: 0, steps, memory };
     parser.skip_space();
     if parser.at == text.len() {
@@ -78,7 +78,7 @@ pub fn parse_within(text: &str, memory: usize, cancel: &CancelToken) -> Result<N
 /// Reads the string in double quotes at the front of a text; returns it with its length in the text.
 pub(super) fn quoted_prefix(text: &str) -> Option<(String, usize)> {
     let never = CancelToken::new();
-    let steps = Steps::new(&never, BYTES_BETWEEN_CHECKS);
+    let steps = CancelTicker::new(&never, BYTES_BETWEEN_CHECKS);
     let mut parser = Parser { text, at: 0, steps, memory: DEFAULT_MEMORY };
     (parser.peek() == Some(b'"')).then_some(())?;
     let string = parser.string().ok()?;
@@ -88,7 +88,7 @@ pub(super) fn quoted_prefix(text: &str) -> Option<(String, usize)> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
-    steps: Steps<'a>,
+    steps: CancelTicker<'a>,
     /// Bytes that the tree may still take.
     memory: usize,
 }

@@ -8,7 +8,7 @@ use super::binary::{Item, View};
 use super::parse::quoted_prefix;
 use crate::error::MysqlError;
 use crate::output::room_for;
-use crate::statement::{CancelToken, Steps};
+use crate::statement::{CancelTicker, CancelToken};
 use std::collections::HashSet;
 
 /// The number of values that are visited between two checks for cancellation.
@@ -98,7 +98,7 @@ impl Path {
     /// # Errors
     /// 1317 or 3024 if the statement has to end; 1041 if memory is lacking.
     pub fn select<'a>(&self, view: View<'a>, cancel: &CancelToken) -> Result<Vec<View<'a>>, MysqlError> {
-        let mut steps = Steps::new(cancel, VALUES_BETWEEN_CHECKS);
+        let mut steps = CancelTicker::new(cancel, VALUES_BETWEEN_CHECKS);
         let mut found = vec![view];
         // Only `**` can reach a value in several ways. The value counts once after each leg: paths with many `**`
         // would reach it exponentially often.
@@ -136,7 +136,7 @@ impl Leg {
         &self,
         view: View<'a>,
         found: &mut Vec<View<'a>>,
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<(), MysqlError> {
         let before = found.len();
         if let Item::Array(array) = view.item() {
@@ -164,7 +164,11 @@ impl Leg {
 }
 
 /// Appends a value and all values within it.
-fn descend<'a>(view: View<'a>, found: &mut Vec<View<'a>>, steps: &mut Steps<'_>) -> Result<(), MysqlError> {
+fn descend<'a>(
+    view: View<'a>,
+    found: &mut Vec<View<'a>>,
+    steps: &mut CancelTicker<'_>,
+) -> Result<(), MysqlError> {
     steps.take(1)?;
     found.push(view);
     match view.item() {

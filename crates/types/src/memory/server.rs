@@ -181,7 +181,7 @@ fn trim(used: isize) {
 }
 
 /// Returns how many bytes the statement on this thread has allocated and not freed.
-pub fn held_by_statement() -> usize {
+pub fn statement_bytes() -> usize {
     let held = LOCAL.with(|local| local.passed_on.get() + local.waiting.get() - local.begun_at.get());
     usize::try_from(held).unwrap_or(0)
 }
@@ -213,7 +213,7 @@ fn check_above() -> Result<(), MysqlError> {
     if used <= limit {
         return Ok(());
     }
-    match held_by_statement() > tolerated(used - limit, limit) {
+    match statement_bytes() > tolerated(used - limit, limit) {
         true => Err(exhausted(used, limit)),
         false => Ok(()),
     }
@@ -230,7 +230,7 @@ pub fn ask(bytes: usize) -> Result<(), MysqlError> {
         return Ok(());
     }
     let used = used().saturating_add(bytes);
-    if used <= limit || held_by_statement().saturating_add(bytes) <= tolerated(used - limit, limit) {
+    if used <= limit || statement_bytes().saturating_add(bytes) <= tolerated(used - limit, limit) {
         return Ok(());
     }
     Err(exhausted(used, limit))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::entry::{EntryFormat, Source};
 use super::overflow::Missing;
-use super::walked::{KeyValues, WalkedPart, whole};
+use super::walked::{KeyValues, KeyWalkPart, whole};
 use super::{Place, Slot, string};
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
@@ -25,7 +25,7 @@ pub struct RowDecoder {
     /// Key parts at offsets that are the same in every key.
     key_direct: Vec<DirectPart>,
     /// Key parts found by walking over the key from `key_walk_from` on.
-    key_walk: Vec<WalkedPart>,
+    key_walk: Vec<KeyWalkPart>,
     key_walk_from: usize,
     /// The payload columns, for each version of the format.
     payload: Vec<Vec<Step>>,
@@ -171,7 +171,7 @@ impl RowDecoder {
         for (number, (part, WantedPart { outs, difference })) in
             self.format.key.iter().zip(wanted).enumerate().take(needed)
         {
-            let walked = |outs: &[usize]| WalkedPart {
+            let walked = |outs: &[usize]| KeyWalkPart {
                 part: part.clone(),
                 difference: *difference,
                 outs: outs.to_vec(),
@@ -281,7 +281,7 @@ impl RowDecoder {
         }
         match self.key_walk.as_slice() {
             [] => {}
-            [walked @ WalkedPart { difference: Some(_), outs, .. }]
+            [walked @ KeyWalkPart { difference: Some(_), outs, .. }]
                 if self.key_walk_from == 0 && outs.len() == 1 =>
             {
                 for to in outs {
@@ -356,7 +356,7 @@ impl RowDecoder {
         for walked in &self.key_walk {
             let len = match (walked.outs.as_slice(), walked.difference_in(payload)?) {
                 ([], _) => skip_part(&walked.part, rest)?,
-                (_, Some(difference)) => walked.hand_out(rest, difference, out)?,
+                (_, Some(difference)) => walked.pass_to_outputs(rest, difference, out)?,
                 (outs, None) => {
                     let (value, len) = decode_value(&walked.part, rest)?;
                     outs.iter().for_each(|to| out.put(*to, value.clone()));

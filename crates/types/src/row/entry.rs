@@ -1,6 +1,6 @@
 //! The places of a table's columns in the entries of one of its trees.
 
-use super::overflow::Outside;
+use super::overflow::OverflowReplacement;
 use super::{ColumnLayout, OverflowRef, RowLayout, Slot, StringPlace, row_version};
 use crate::codec::CodecError;
 use crate::key::{
@@ -326,7 +326,7 @@ impl EntryFormat {
         let outside = |i: usize| {
             let column = self.stored.get(i)?;
             let (_, reference) = overflow.iter().find(|(outside, _)| outside == column)?;
-            Some(Outside { reference: *reference, beginning: beginning(*column) })
+            Some(OverflowReplacement { reference: *reference, beginning: beginning(*column) })
         };
         let done = current.layout.encode_columns(value, outside, out);
         if done.is_err() {
@@ -336,7 +336,7 @@ impl EntryFormat {
     }
 
     /// Whether keys restore the values of all columns, and payloads are empty.
-    pub fn keys_say_all(&self) -> bool {
+    pub fn keys_hold_all_columns(&self) -> bool {
         self.is_bare() && self.differences.is_empty()
     }
 

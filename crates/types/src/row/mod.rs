@@ -32,7 +32,7 @@ mod number_set;
 mod overflow;
 mod walked;
 
-use self::overflow::Outside;
+use self::overflow::OverflowReplacement;
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::Narrow;
@@ -157,7 +157,7 @@ impl RowLayout {
     fn encode_columns<'v>(
         &self,
         value: impl Fn(usize) -> &'v Value,
-        outside: impl Fn(usize) -> Option<Outside>,
+        outside: impl Fn(usize) -> Option<OverflowReplacement>,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         let start = out.len();
@@ -187,7 +187,7 @@ impl RowLayout {
     fn encode_strings<'v>(
         &self,
         value: impl Fn(usize) -> &'v Value,
-        outside: impl Fn(usize) -> Option<Outside>,
+        outside: impl Fn(usize) -> Option<OverflowReplacement>,
         start: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {

@@ -67,13 +67,13 @@ impl OverflowRef {
 }
 
 /// The beginning and the reference that a row gets in place of a value.
-pub(super) struct Outside {
+pub(super) struct OverflowReplacement {
     pub(super) reference: OverflowRef,
     /// The number of bytes from the value's beginning that the row keeps.
     pub(super) beginning: usize,
 }
 
-impl Outside {
+impl OverflowReplacement {
     pub(super) fn append(&self, value: &[u8], out: &mut Vec<u8>) {
         self.reference.append(out);
         out.extend_from_slice(value.get(..self.beginning).unwrap_or(value));

@@ -8,7 +8,7 @@ use crate::value::Value;
 
 /// A key part whose offset differs between keys.
 #[derive(Debug, Clone)]
-pub(super) struct WalkedPart {
+pub(super) struct KeyWalkPart {
     pub(super) part: KeyPart,
     /// The number of its difference and how many differences there are, if the key alone does not restore its value.
     pub(super) difference: Option<(usize, usize)>,
@@ -16,7 +16,7 @@ pub(super) struct WalkedPart {
     pub(super) outs: Vec<usize>,
 }
 
-impl WalkedPart {
+impl KeyWalkPart {
     /// Returns its difference in a payload; `None` if the key restores its value.
     #[inline]
     pub(super) fn difference_in<'p>(&self, payload: &'p [u8]) -> Result<Option<&'p [u8]>, CodecError> {
@@ -76,7 +76,7 @@ impl WalkedPart {
     }
 
     /// Passes the value at the front of `key`, which has this difference, to `outs`; returns its length in the key.
-    pub(super) fn hand_out(
+    pub(super) fn pass_to_outputs(
         &self,
         key: &[u8],
         difference: &[u8],

@@ -12,7 +12,7 @@ use leafline_types::error::MysqlError;
 use leafline_types::json::binary::{ArrayView, ObjectView};
 use leafline_types::json::node::{Key, Members, Node};
 use leafline_types::json::{Item, Json, View, order};
-use leafline_types::statement::Steps;
+use leafline_types::statement::CancelTicker;
 use leafline_types::value::Value;
 
 pub(in super::super) static FUNCTIONS: &[Function] = &[
@@ -102,7 +102,7 @@ struct Validator<'s> {
     document: String,
     /// The number of references that lead to the place in the schema.
     references: usize,
-    steps: Steps<'s>,
+    steps: CancelTicker<'s>,
 }
 
 impl<'s> Validator<'s> {
@@ -437,7 +437,7 @@ mod tests {
             schema: "#".into(),
             document: "#".into(),
             references: 0,
-            steps: Steps::new(&never, 1 << 18),
+            steps: CancelTicker::new(&never, 1 << 18),
         };
         match validator.check(schema.view(), document.view()) {
             Ok(()) => None,
@@ -509,7 +509,7 @@ mod tests {
             schema: "#".into(),
             document: "#".into(),
             references: 0,
-            steps: Steps::new(&never, 1 << 18),
+            steps: CancelTicker::new(&never, 1 << 18),
         };
         let ended = validator.check(schema.view(), schema.view());
         assert!(matches!(ended, Err(Stop::Error(error)) if error.code == 3157));

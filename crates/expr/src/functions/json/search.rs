@@ -9,7 +9,7 @@ use leafline_types::convert::{returned, to_json};
 use leafline_types::error::{MysqlError, errno};
 use leafline_types::json::binary::ArrayView;
 use leafline_types::json::{Item, Json, Node, View, order, text};
-use leafline_types::statement::{CancelToken, Steps};
+use leafline_types::statement::{CancelTicker, CancelToken};
 use leafline_types::value::{Coercibility, Value};
 use std::collections::HashSet;
 
@@ -100,7 +100,7 @@ fn contains(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resul
 
 /// Compares the parts of two documents, and checks for cancellation as it goes.
 struct Comparison<'c> {
-    steps: Steps<'c>,
+    steps: CancelTicker<'c>,
 }
 
 /// Up to this many pairs of cells are compared one by one.

@@ -7,7 +7,7 @@
 use super::pattern::Flags;
 use super::syntax::{Assertion, Node, Repetition, Set, Tree};
 use leafline_types::error::MysqlError;
-use leafline_types::statement::Steps;
+use leafline_types::statement::CancelTicker;
 
 /// The most instructions of a program.
 const MAX_PROGRAM: usize = 20_000;
@@ -134,7 +134,7 @@ impl Program {
         &self,
         text: &[u8],
         from: usize,
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<Option<Spans>, MysqlError> {
         let slots = vec![NOWHERE; self.slots];
         let mut search =
@@ -457,7 +457,7 @@ struct Search<'s, 'c> {
     slots: Vec<usize>,
     stack: Vec<Entry>,
     left: u64,
-    steps: &'s mut Steps<'c>,
+    steps: &'s mut CancelTicker<'c>,
 }
 
 impl Search<'_, '_> {

@@ -15,7 +15,7 @@ use regex_automata::{Anchored, Input, MatchKind};
 use super::pattern::{Flags, NEST_LIMIT, SIZE_LIMIT};
 use leafline_types::error::MysqlError;
 use leafline_types::output::BYTES_BETWEEN_CHECKS;
-use leafline_types::statement::Steps;
+use leafline_types::statement::CancelTicker;
 
 /// Texts of more bytes than this are long.
 pub(super) const LONG_TEXT: usize = 1 << 20;
@@ -71,7 +71,12 @@ impl LongSearch {
     ///
     /// # Errors
     /// 1317 or 3024 if the statement has to end.
-    pub(super) fn find(&self, text: &[u8], at: usize, steps: &mut Steps<'_>) -> Result<Found, MysqlError> {
+    pub(super) fn find(
+        &self,
+        text: &[u8],
+        at: usize,
+        steps: &mut CancelTicker<'_>,
+    ) -> Result<Found, MysqlError> {
         let known = self.caches.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut caches =
             known.unwrap_or_else(|| Box::new((self.forward.create_cache(), self.backward.create_cache())));
@@ -85,7 +90,7 @@ impl LongSearch {
         text: &[u8],
         at: usize,
         (forward, backward): &mut (Cache, Cache),
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<Found, MysqlError> {
         let end = match self.match_end(text, at, forward, steps)? {
             Run::Unknown => return Ok(Found::Unknown),
@@ -104,7 +109,7 @@ impl LongSearch {
         text: &[u8],
         at: usize,
         cache: &mut Cache,
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<Run, MysqlError> {
         let dfa = &self.forward;
         let input = Input::new(text).range(at..);
@@ -140,7 +145,7 @@ impl LongSearch {
         text: &[u8],
         (at, end): (usize, usize),
         cache: &mut Cache,
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<Run, MysqlError> {
         let dfa = &self.backward;
         let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
@@ -238,7 +243,7 @@ mod tests {
             for text in texts {
                 for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
                     let wanted = crates.find_at(text.as_bytes(), at).map(|m| (m.start(), m.end()));
-                    let mut steps = Steps::new(&cancel, 1);
+                    let mut steps = CancelTicker::new(&cancel, 1);
                     match ours.find(text.as_bytes(), at, &mut steps).unwrap() {
                         Found::Match(found) => assert_eq!(found, wanted, "{pattern} in {text:?} at {at}"),
                         Found::Unknown => panic!("{pattern} in {text:?}"),
@@ -252,11 +257,14 @@ mod tests {
     fn a_search_ends_with_its_statement_and_leaves_words_of_unicode_to_the_crate() {
         let cancel = CancelToken::new();
         let words = LongSearch::new("\\bé", FLAGS).unwrap();
-        assert!(matches!(words.find("aé".as_bytes(), 0, &mut Steps::new(&cancel, 1)), Ok(Found::Unknown)));
+        assert!(matches!(
+            words.find("aé".as_bytes(), 0, &mut CancelTicker::new(&cancel, 1)),
+            Ok(Found::Unknown)
+        ));
         cancel.cancel(CancelReason::QueryKilled);
         let search = LongSearch::new("[ab]*a[ab]{200}c", FLAGS).unwrap();
         let text = "ab".repeat(LONG_TEXT);
-        let stopped = search.find(text.as_bytes(), 0, &mut Steps::new(&cancel, BYTES_BETWEEN_CHECKS));
+        let stopped = search.find(text.as_bytes(), 0, &mut CancelTicker::new(&cancel, BYTES_BETWEEN_CHECKS));
         assert_eq!(stopped.err().map(|error| error.code), Some(1317));
     }
 }

@@ -24,7 +24,7 @@ use super::long_text::{Found, LONG_TEXT, LongSearch};
 use super::syntax;
 use leafline_types::error::{MysqlError, errno};
 use leafline_types::output::room_for;
-use leafline_types::statement::Steps;
+use leafline_types::statement::CancelTicker;
 
 /// The options of a pattern, from match types (`'c'`, `'i'`, `'m'`, `'n'`, `'u'`) and the collation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -117,7 +117,7 @@ impl Compiled {
         &self,
         text: &[u8],
         at: usize,
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<Option<(usize, usize)>, MysqlError> {
         match self.linear_for(text) {
             Some(regex) => {
@@ -135,7 +135,12 @@ impl Compiled {
     }
 
     /// Searches a long text from `at` on.
-    fn find_in_long(&self, text: &[u8], at: usize, steps: &mut Steps<'_>) -> Result<Found, MysqlError> {
+    fn find_in_long(
+        &self,
+        text: &[u8],
+        at: usize,
+        steps: &mut CancelTicker<'_>,
+    ) -> Result<Found, MysqlError> {
         if text.len().saturating_sub(at) <= LONG_TEXT {
             return Ok(Found::Unknown);
         }
@@ -150,7 +155,7 @@ impl Compiled {
         &self,
         text: &[u8],
         at: usize,
-        steps: &mut Steps<'_>,
+        steps: &mut CancelTicker<'_>,
     ) -> Result<Option<Spans>, MysqlError> {
         match self.linear_for(text) {
             Some(regex) => {
@@ -480,7 +485,7 @@ mod tests {
     fn found<'t>(pattern: &str, flags: Flags, text: &'t str) -> Option<&'t str> {
         let compiled = Compiled::new(pattern, flags).unwrap_or_else(|e| panic!("{pattern}: {e}"));
         let cancel = CancelToken::new();
-        let mut steps = Steps::new(&cancel, 1 << 18);
+        let mut steps = CancelTicker::new(&cancel, 1 << 18);
         let found =
             compiled.find(text.as_bytes(), 0, &mut steps).unwrap_or_else(|e| panic!("{pattern}: {e}"));
         found.map(|(begin, end)| &text[begin..end])
@@ -560,7 +565,7 @@ mod tests {
             let text: String = (0..8).map(|_| pick(&["a", "b", "é", " "])).collect();
             let compiled = Compiled::new(&pattern, PLAIN).unwrap();
             let program = Program::new(&syntax::parse(&pattern, PLAIN).unwrap(), PLAIN).unwrap();
-            let mut steps = Steps::new(&cancel, 1 << 18);
+            let mut steps = CancelTicker::new(&cancel, 1 << 18);
             let spans = program.find(text.as_bytes(), 0, &mut steps).unwrap();
             let other = compiled.linear.as_ref().unwrap().captures(text.as_bytes());
             let other = other.map(|found| found.get(0).map(|whole| (whole.start(), whole.end())).unwrap());
@@ -574,7 +579,7 @@ mod tests {
         let text = "a".repeat(40);
         let find = |pattern: &str, text: &str| {
             let compiled = Compiled::new(pattern, PLAIN).unwrap();
-            compiled.find(text.as_bytes(), 0, &mut Steps::new(&cancel, 1 << 10)).map(|_| ())
+            compiled.find(text.as_bytes(), 0, &mut CancelTicker::new(&cancel, 1 << 10)).map(|_| ())
         };
         assert_eq!(find(r"(?=a)(a*)*(a*)*(a*)*b\1", &text).unwrap_err().code, 3699);
         assert_eq!(find(r"(?=a)(?:a|b)*c", &"a".repeat(1 << 20)).unwrap_err().code, 3698);

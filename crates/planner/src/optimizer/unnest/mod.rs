@@ -17,10 +17,10 @@ mod pull;
 mod scalar;
 
 use super::merge::merged;
-use super::settings::{Flattened, OptimizerContext};
+use super::settings::{OptimizerContext, PulledUpSubquery};
 use crate::bound::{BoundLimit, BoundSelect, JoinTree, RelationSource, SetOperation};
 use crate::params::MAX_NESTED_CHOICES;
-use leafline_expr::{Expr, ExprKind, Subquery, SubqueryQuestion, conjuncts, push_down_not};
+use leafline_expr::{Expr, ExprKind, Subquery, SubqueryUse, conjuncts, push_down_not};
 use leafline_types::{MysqlError, Value};
 use std::collections::BTreeSet;
 
@@ -177,10 +177,10 @@ fn asked(condition: &Expr) -> Option<(&Subquery, bool)> {
     };
     let ExprKind::Subquery(subquery) = &asked.kind else { return None };
     let is_known = match &subquery.question {
-        SubqueryQuestion::Exists => true,
+        SubqueryUse::Exists => true,
         // NOT IN is not true where a comparison is NULL.
-        SubqueryQuestion::Any(comparison) => !negated || !comparison.ty.nullable,
-        SubqueryQuestion::Value | SubqueryQuestion::Row(_) => false,
+        SubqueryUse::Any(comparison) => !negated || !comparison.ty.nullable,
+        SubqueryUse::Value | SubqueryUse::Row(_) => false,
     };
     (is_known && !subquery.is_volatile).then_some((subquery, negated))
 }
@@ -195,7 +195,7 @@ fn semi_ways(
     cx: &mut OptimizerContext<'_, '_>,
 ) -> Result<Vec<UnnestedBlock>, MysqlError> {
     let depends = !subquery.outer.is_empty();
-    let is_any = matches!(subquery.question, SubqueryQuestion::Any(_));
+    let is_any = matches!(subquery.question, SubqueryUse::Any(_));
     let Some(inner) = cx.subqueries.get(subquery.number) else { return Ok(Vec::new()) };
     if !inner.query.hints.semijoin.unwrap_or(cx.switches.semijoin)
         || !(depends || is_any)
@@ -279,13 +279,13 @@ fn flattened(
     let query = unnested(inner.clone(), Pulled::Yes, cx)?;
     let unnested = std::mem::replace(&mut cx.unnested, before);
     cx.unnested.extend(&unnested);
-    cx.flattened.insert(number, Flattened { query: query.clone(), unnested });
+    cx.flattened.insert(number, PulledUpSubquery { query: query.clone(), unnested });
     Ok(query)
 }
 
 /// Has every row that is looked for a partner among the distinct rows of the subquery, if it has one among all?
 fn keeps_partners(subquery: &Subquery) -> bool {
-    let SubqueryQuestion::Any(comparison) = &subquery.question else { return false };
+    let SubqueryUse::Any(comparison) = &subquery.question else { return false };
     conjuncts((**comparison).clone()).iter().all(|equality| match &equality.kind {
         ExprKind::Compare { right, domain, .. } => pull::same_is_equal(&right.ty, *domain),
         _ => false,

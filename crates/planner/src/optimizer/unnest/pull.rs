@@ -7,7 +7,7 @@ use crate::bound::{
 };
 use leafline_syntax::Privileges;
 
-use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind, Subquery, SubqueryQuestion, build, conjuncts};
+use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind, Subquery, SubqueryUse, build, conjuncts};
 use leafline_types::{ExprType, SqlType};
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,7 +27,7 @@ pub(super) fn pull(
     let right = inner.from.clone()?;
     let right = map_tree(right, &|relation| JoinTree::Relation(added.first_relation + relation), &translated);
     let mut conditions: Vec<Expr> = inner.filter.iter().map(translated).collect();
-    if let SubqueryQuestion::Any(comparison) = &subquery.question {
+    if let SubqueryUse::Any(comparison) = &subquery.question {
         let width = subquery.needle.len();
         let outputs: Vec<Expr> = inner.output.iter().map(|output| translated(&output.expr)).collect();
         let side = |column: usize| match column.checked_sub(width) {

@@ -10,7 +10,7 @@ use crate::optimizer::merge::merged;
 use crate::optimizer::settings::OptimizerContext;
 use leafline_expr::aggregate::AggregateFunction;
 use leafline_expr::{
-    CompareOp, Expr, ExprKind, Subquery, SubqueryQuestion, When, build, conjuncts, fold, push_down_not,
+    CompareOp, Expr, ExprKind, Subquery, SubqueryUse, When, build, conjuncts, fold, push_down_not,
 };
 use leafline_types::{MysqlError, Value};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ fn gives_rows(select: &BoundSelect) -> bool {
 pub(super) fn next(select: &BoundSelect, refused: &BTreeSet<usize>) -> Option<Subquery> {
     let outputs = select.output.iter().map(|output| &output.expr).filter(|_| gives_rows(select));
     select.filter.iter().chain(outputs).flat_map(subqueries_of).find_map(|subquery| {
-        let wanted = subquery.question == SubqueryQuestion::Value
+        let wanted = subquery.question == SubqueryUse::Value
             && !subquery.outer.is_empty()
             && !subquery.is_volatile
             && !refused.contains(&subquery.number);

@@ -32,7 +32,7 @@ pub(crate) fn authorize(session: &Session, asks: Asks<'_>) -> Result<(), MysqlEr
     if session.access.is_unlimited() {
         return Ok(());
     }
-    let asked = Asked { session };
+    let asked = PrivilegeCheck { session };
     match asks {
         Asks::Nothing => Ok(()),
         Asks::Any(wanted) => asked.of_any(wanted),
@@ -62,7 +62,7 @@ pub(crate) fn authorize(session: &Session, asks: Asks<'_>) -> Result<(), MysqlEr
 
 /// Whether a statement does nothing but give the session's own account another password.
 fn changes_own_password(session: &Session, asks: Asks<'_>) -> bool {
-    let asked = Asked { session };
+    let asked = PrivilegeCheck { session };
     match asks {
         Asks::AlteredUsers(users, options) => asked.is_own_password(users, options),
         Asks::Settings(items) => items.iter().all(|item| match item {
@@ -78,7 +78,7 @@ fn changes_own_password(session: &Session, asks: Asks<'_>) -> bool {
 /// # Errors
 /// 1095.
 pub(crate) fn authorize_kill(session: &Session, id: u64) -> Result<(), MysqlError> {
-    let asked = Asked { session };
+    let asked = PrivilegeCheck { session };
     let entry = session.instance.sessions().into_iter().find(|entry| entry.id == id);
     let Some(entry) = entry else { return Ok(()) };
     let set = session.instance.accounts().set();
@@ -91,11 +91,11 @@ pub(crate) fn authorize_kill(session: &Session, id: u64) -> Result<(), MysqlErro
 }
 
 /// A session that asks.
-struct Asked<'s> {
+struct PrivilegeCheck<'s> {
     session: &'s Session,
 }
 
-impl Asked<'_> {
+impl PrivilegeCheck<'_> {
     fn of_any(&self, wanted: &[Privilege]) -> Result<(), MysqlError> {
         self.session.access.check_any(wanted)
     }

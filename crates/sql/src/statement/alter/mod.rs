@@ -280,7 +280,7 @@ fn redefine(
     let AlteredTable { spec, sources, foreign_keys, next_auto_increment, unproven_checks, .. } = altered;
     let (control, engine) = (session.build_control(), session.instance.engine().clone());
     let rules = row_rules(&spec.columns, &unproven_checks, &session.bind_context(&[]))?;
-    let view = session.passing_view();
+    let view = session.latest_view();
     let mut execution = Execution::new(session, view, &[], true);
     let altered = execution.with(session, |cx| {
         let mut checks = Checks { cx, rules };
@@ -313,7 +313,7 @@ fn rebuild(
 ) -> Result<(u64, TableId), MysqlError> {
     let AlteredTable { spec, sources, foreign_keys, order, next_auto_increment, .. } = altered;
     let rules = row_rules(&spec.columns, &spec.checks, &session.bind_context(&[]))?;
-    let view = session.passing_view();
+    let view = session.latest_view();
     let mut execution = Execution::new(session, view, &[], true);
     let engine = session.instance.engine().clone();
     let numbers = gives_numbers(&spec, &sources, table);

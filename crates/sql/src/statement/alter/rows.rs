@@ -212,7 +212,7 @@ pub(super) fn refuse_zero_dates(
     };
     let new = altered.spec.columns.iter().zip(&altered.sources).filter(|(_, source)| source.is_none());
     let Some(column) = new.map(|(column, _)| column).find(gets_zero) else { return Ok(()) };
-    let view = session.passing_view();
+    let view = session.latest_view();
     let mut has_rows = false;
     for stored in table.stored() {
         view.rows(stored)?.scan(Direction::Forward, None, |_| {

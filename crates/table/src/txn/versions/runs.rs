@@ -51,12 +51,12 @@ struct Run {
 }
 
 /// The runs, oldest first. The list is replaced as a whole, so that readers hold no lock while they read files.
-type RunList = Arc<Vec<Arc<Run>>>;
+type VersionRunList = Arc<Vec<Arc<Run>>>;
 
 pub(super) struct Runs {
     env: Arc<dyn Env>,
     memory: Arc<HistoryMemory>,
-    list: RwLock<RunList>,
+    list: RwLock<VersionRunList>,
     /// Held while runs are merged, by one thread at a time.
     merging: Mutex<()>,
 }
