@@ -1,6 +1,7 @@
 //! Power cuts under interleaved transactions: at any change of the disk, again and again, in recovery too.
 //!
-//! The sample in the ordinary run takes seconds; `LEAFLINE_TEST_SCALE=200` makes it ten thousand power cuts.
+//! The ordinary run takes a sample that lasts seconds; `LEAFLINE_TEST_SCALE=200` makes it ten thousand power
+//! cuts.
 
 use super::interleaved::*;
 use crate::error::TableError;
@@ -14,13 +15,13 @@ use rand::{Rng, SeedableRng};
 /// Seeds that failed once.
 const FAILED_ONCE: [u64; 0] = [];
 
-/// A number with about as many small ones as large ones.
+/// A number: small ones are about as likely as large ones.
 fn some(random: &mut SmallRng, bits: u32) -> u64 {
     let most = 1 << random.random_range(0..=bits);
     random.random_range(0..most)
 }
 
-/// Opens after a power cut. Sometimes the power goes again meanwhile.
+/// Opens the database after a power cut. Sometimes the power goes off again meanwhile.
 fn reopen(env: &SimulatedEnv, options: &EngineOptions, random: &mut SmallRng, cuts: &mut u64) {
     env.reboot(random.random());
     while random.random_range(0..3) == 0 {
@@ -33,7 +34,7 @@ fn reopen(env: &SimulatedEnv, options: &EngineOptions, random: &mut SmallRng, cu
     }
 }
 
-/// One database and several power cuts. Returns how many.
+/// Runs one database through several power cuts. Returns their number.
 fn run(seed: u64, totals: &mut [u64; 2]) -> u64 {
     let _reporter = Seed(seed);
     let mut random = SmallRng::seed_from_u64(seed);
@@ -95,7 +96,8 @@ fn power_cuts_under_interleaved_transactions_lose_nothing_acknowledged_and_show_
     let first = seed();
     let mut seed = first;
     let enough = |[commits, nested]: [u64; 2]| commits > wanted && nested > wanted / 10;
-    // Where the power goes early few commits are acknowledged: on until there are enough of them, but not for ever.
+    // If the power goes off early, few commits are acknowledged: continue until there are enough of them,
+    // within limits.
     while cuts < wanted || !enough(totals) && cuts < 10 * wanted {
         cuts += run(seed, &mut totals);
         seed = seed.wrapping_add(1);

@@ -1,4 +1,5 @@
-//! Private tables: known to nobody else, gone with the process, published as a whole or not at all.
+//! Private tables: nobody else knows them, they disappear with the process, and publishing makes all of a
+//! table public, or nothing.
 
 use crate::catalog::*;
 use crate::testing::*;
@@ -14,7 +15,7 @@ fn text_spec(name: &str) -> TableSpec {
     spec(name, columns, vec![index(IndexSpecKind::Primary, "", &["a"])])
 }
 
-/// A private table with as many rows, one of which has a value outside it.
+/// A private table with this number of rows, one of which has an overflow value.
 fn filled(engine: &Arc<Engine>, rows: i64) -> Result<Arc<TableDef>, crate::TableError> {
     let table = engine.ddl().create_private_table(&text_spec("p"))?;
     transact(engine, |transaction| {
@@ -45,7 +46,7 @@ fn nobody_finds_a_private_table_and_it_is_gone_with_the_process() {
     assert_eq!(count(&engine, &table), 50);
     assert!(engine.table("d", "p").is_err() && engine.catalog().tables("d").next().is_none());
     assert!(engine.catalog_version() == before.1.version(), "plans of others still stand");
-    // Another of that name, which all know, has nothing to do with it.
+    // A public table with the same name does not affect it.
     create(&engine, &text_spec("p"));
     assert!(engine.catalog_version() != before.1.version());
     engine.ddl().drop_table("d", "p", false).unwrap();
@@ -94,7 +95,7 @@ fn a_published_table_is_newer_than_the_snapshots_before() {
     assert_eq!(MysqlError::from(engine.ddl().publish_table(&again, false).unwrap_err()).code, 1050);
 }
 
-/// The power is cut at each change of the disk in turn: the table is there with all its rows, or nothing of it.
+/// The power is cut at each change of the disk in turn: the table exists with all its rows, or not at all.
 #[test]
 fn publishing_survives_whole_or_not_at_all() {
     let origin = SimulatedEnv::new();

@@ -1,4 +1,4 @@
-//! Foreign keys and CHECKs of rows that others change while they are looked at.
+//! Checking foreign keys and CHECK constraints of rows that others change meanwhile.
 
 use crate::alter::RowCheck;
 use crate::catalog::{
@@ -15,19 +15,19 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Keys of parents, and of children with what they refer to.
+/// The number of keys of parents, and of children with their references.
 const KEYS: i64 = 12;
 
-/// Two tables, and what is in them. Nobody keeps one from referring to what is not in the other.
+/// Two tables and their contents. Nothing prevents a row of one from referring to a missing row of the other.
 struct World {
     engine: Arc<Engine>,
     parent: Arc<TableDef>,
     child: Arc<TableDef>,
-    /// Keys, and what they refer to: to one of their own table, where that is the parent.
+    /// The keys with their references: to a key of the same table, if that is the parent.
     parents: BTreeMap<i64, Option<i64>>,
     children: BTreeMap<i64, Option<i64>>,
     random: SmallRng,
-    /// Changes that are still to be made while rows are looked at.
+    /// The number of changes still to be made while rows are checked.
     left: usize,
 }
 
@@ -50,13 +50,13 @@ impl World {
         self.parent.id == self.child.id
     }
 
-    /// Whether all that is referred to is there.
+    /// Returns whether every referenced row exists.
     fn holds(&self) -> bool {
         let parents = if self.is_own() { &self.children } else { &self.parents };
         self.children.values().flatten().all(|refers| parents.contains_key(refers))
     }
 
-    /// A commit of some changes of either table.
+    /// Commits some changes of either table.
     fn commit(&mut self) {
         let changes = self.random.random_range(1..4);
         let mut transaction =
@@ -65,7 +65,7 @@ impl World {
             let of_parent = !self.is_own() && self.random.random();
             let table = if of_parent { self.parent.clone() } else { self.child.clone() };
             let id = self.random.random_range(0..KEYS);
-            // Most parents are there, most children refer to one that is there.
+            // Most parents exist, and most children refer to an existing one.
             let wanted = match (of_parent, self.random.random_range(0..8)) {
                 (true, 0) | (false, 0..3) => None,
                 (true, _) | (false, 3) => Some(None),
@@ -94,7 +94,7 @@ impl World {
     }
 }
 
-/// Changes rows while they are looked at.
+/// Changes rows while they are checked.
 struct Meddling<'a>(&'a RefCell<World>);
 
 impl RowCheck for Meddling<'_> {
@@ -170,7 +170,7 @@ fn a_foreign_key_comes_into_force_where_all_that_is_referred_to_is_there_in_the_
     assert!(held > 0 && refused > 0, "seed {seed}: {held}, {refused}");
 }
 
-/// The condition `r < 100`, which is looked at that often.
+/// The condition `r < 100`, with the number of times it was checked.
 #[derive(Default)]
 struct Small(u64);
 

@@ -1,8 +1,8 @@
-//! Damage that recovery meets: what it cannot bring up to date is set aside, everything else opens, nothing wrong is read, and a
-//! repair saves every row whose page is intact, and what commits in doubt had to change.
+//! Damage found by recovery: trees that it cannot bring up to date are quarantined, everything else opens, no
+//! wrong data is read, and a repair saves every row on an intact page, and the changes of commits in doubt.
 //!
-//! A power cut under interleaved transactions leaves commits in doubt. A copy that is not damaged says what there is: the pages
-//! as redo leaves them, the operations that are in doubt, and the rows in the end.
+//! A power cut during interleaved transactions leaves commits in doubt. An undamaged copy shows the expected
+//! contents: the pages as redo leaves them, the operations in doubt, and the final rows.
 
 use super::interleaved::*;
 use crate::catalog::TableDef;
@@ -28,25 +28,25 @@ const FAILED_ONCE: [u64; 2] = [129182504972164536, 5950649405139823924];
 
 pub(super) const NAMES: [&str; 3] = ["t", "p", "h"];
 
-/// Keys of a leaf: from the first on, below the second.
+/// The keys of a leaf: from the first on, below the second.
 pub(super) type Range = (Vec<u8>, Option<Vec<u8>>);
 
-/// What a power cut has left.
+/// The state that a power cut has left.
 pub(super) struct Crashed {
     pub(super) env: SimulatedEnv,
-    /// The rows, once commits in doubt are finished.
+    /// The rows after commits in doubt are finished.
     pub(super) state: State,
-    /// Pages of tables' trees, as redo leaves them.
+    /// The pages of tables' trees, as redo leaves them.
     pub(super) pages: BTreeMap<PageNo, SegmentId>,
     pub(super) leaves: BTreeMap<PageNo, Range>,
-    /// Pages of the catalog.
+    /// The pages of the catalog.
     pub(super) catalog: Vec<PageNo>,
-    /// What is in doubt.
+    /// The operations in doubt.
     pub(super) pending: Vec<Op>,
 }
 
 impl Crashed {
-    /// Whether the keys of one of `damaged`, a leaf of `tree`, are those around `key`.
+    /// Returns whether `key` belongs to one of the `damaged` leaves of `tree`.
     pub(super) fn is_on(&self, key: &[u8], damaged: &BTreeSet<PageNo>, tree: SegmentId) -> bool {
         damaged.iter().filter(|page| self.pages.get(page) == Some(&tree)).any(|page| {
             self.leaves.get(page).is_some_and(|(lower, upper)| {
@@ -56,7 +56,7 @@ impl Crashed {
     }
 }
 
-/// Works until the power goes.
+/// Works until the power goes off.
 pub(super) fn crash(
     env: SimulatedEnv,
     options: &EngineOptions,
@@ -86,7 +86,7 @@ pub(super) fn crash(
     let (mut pages, mut leaves) = (BTreeMap::new(), BTreeMap::new());
     let catalog = catalog_segment(&store).unwrap().id;
     let store_pages = store.segment_pages(catalog).unwrap();
-    // What becomes of damage there, the tests of the change buffer ask.
+    // The tests of the change buffer cover damage to its pages.
     let mut others = open_with(&env.snapshot(), options).unwrap().change_buffer.segments();
     others.insert(catalog);
     for segment in store.segments().iter().filter(|segment| !others.contains(&segment.id)) {
@@ -113,7 +113,7 @@ fn is_quarantined(error: &TableError) -> bool {
     matches!(error, TableError::IndexQuarantined { .. } | TableError::TableQuarantined { .. })
 }
 
-/// The indexes that are set aside, by table and position.
+/// The quarantined indexes, by table and position.
 fn set_aside(engine: &Engine) -> BTreeSet<(usize, usize)> {
     let quarantine = engine.quarantine.lock();
     let mut found = BTreeSet::new();
@@ -126,7 +126,7 @@ fn set_aside(engine: &Engine) -> BTreeSet<(usize, usize)> {
     found
 }
 
-/// What can be read is right, and what is set aside says so to everybody.
+/// Checks that everything readable is right, and that quarantined indexes report it to everybody.
 fn answers(engine: &Arc<Engine>, crashed: &Crashed, damaged: &BTreeSet<PageNo>, what: &str) {
     let aside = set_aside(engine);
     for (number, table) in tables(engine).iter().enumerate() {
@@ -148,7 +148,7 @@ fn answers(engine: &Arc<Engine>, crashed: &Crashed, damaged: &BTreeSet<PageNo>, 
         let refused = aside.iter().any(|(other, _)| *other == number);
         let owns = |page: &PageNo| table.indexes.iter().any(|index| index.tree == crashed.pages[page]);
         if !refused && damaged.iter().any(owns) {
-            // A page that recovery did not need: whoever meets it gets an error, and a large commit stops the store.
+            // Recovery did not need this page: its readers get an error, and a large commit stops the store.
             continue;
         }
         let new: Vec<Option<i64>> = table.columns.iter().map(|_| Some(7_000_000)).collect();
@@ -166,7 +166,7 @@ fn answers(engine: &Arc<Engine>, crashed: &Crashed, damaged: &BTreeSet<PageNo>, 
     }
 }
 
-/// Clustered key of the row that `answers` inserts.
+/// The clustered key of the row that `answers` inserts.
 fn written_key(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Vec<u8> {
     let new: Vec<Option<i64>> = table.columns.iter().map(|_| Some(7_000_000)).collect();
     let row_id = engine.counters.next_row_id(table.id) - 1;
@@ -178,7 +178,7 @@ fn deep(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<TableCheck> {
     engine.maintenance().check_table_with(table, options, &|_| (), &CancelToken::new())
 }
 
-/// Checks and repairs everything; returns how many changes were made up for.
+/// Checks and repairs everything. Returns the number of changes applied by repairs.
 fn repair(engine: &Arc<Engine>, what: &str) -> Result<u64> {
     let mut made_up = 0;
     let aside = set_aside(engine);
@@ -199,7 +199,7 @@ fn repair(engine: &Arc<Engine>, what: &str) -> Result<u64> {
     Ok(made_up)
 }
 
-/// Compares what is there after a repair.
+/// Compares the contents after a repair with the expected ones.
 fn compare(
     engine: &Arc<Engine>,
     crashed: &Crashed,
@@ -237,7 +237,7 @@ fn env_has(engine: &Engine, directory: &str) -> bool {
     engine.env.exists(directory).unwrap()
 }
 
-/// What has happened, over all seeds.
+/// Counts of events, over all seeds.
 #[derive(Default, Debug)]
 struct Totals {
     rows_set_aside: u64,
@@ -246,7 +246,7 @@ struct Totals {
     made_up: u64,
 }
 
-/// Opens after damage, the power failing meanwhile, and again after that.
+/// Opens the database after damage, with power cuts meanwhile, and again after that.
 fn reopen(env: &SimulatedEnv, options: &EngineOptions, random: &mut SmallRng) -> Arc<Engine> {
     while random.random_range(0..3) == 0 {
         let most = 1 << random.random_range(0..7);

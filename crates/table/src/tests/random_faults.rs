@@ -1,7 +1,9 @@
-//! A device that fails at random under interleaved transactions: reads, writes (in part), syncs, a full disk, rot in data and log.
+//! A device that fails at random during interleaved transactions: reads, writes (in part), syncs, a full
+//! disk, decay in data and log.
 //!
-//! Never a wrong answer: what is read is right or an error. Never a lost commit that was acknowledged, unless the medium has lost
-//! it. A commit that is refused while the store goes on has not happened. Always an error that says so; nobody hangs.
+//! No answer is ever wrong: every read is right or an error. No acknowledged commit is lost unless the medium
+//! has lost it. A commit that is rejected while the store goes on has not happened. Every failure is
+//! reported; nobody hangs.
 
 use super::interleaved::*;
 use crate::engine::Engine;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 const FAILED_ONCE: [u64; 3] = [2631894601084078718, 22110208718006, 4908975367342615821];
 const LOG_FAILED_ONCE: [u64; 1] = [17387208744578505954];
 
-/// Lets one operation in `one_in` fail, of those that `which` names, by the seed.
+/// Makes one operation in `one_in` of the kinds `which` fail, chosen by the seed.
 fn faults(env: &SimulatedEnv, seed: u64, one_in: u32, which: &'static [Operation]) {
     let random = Mutex::new(SmallRng::seed_from_u64(seed));
     env.set_fault(Some(Arc::new(move |operation, _, _| {
@@ -39,7 +41,7 @@ const ALL: &[Operation] = &[
     Operation::SyncDir,
 ];
 
-/// What the device does to a life of the database.
+/// Chooses the faults of the device.
 fn draw(env: &SimulatedEnv, random: &mut SmallRng) {
     let seed = random.random();
     match random.random_range(0..6) {
@@ -60,7 +62,7 @@ fn mend(env: &SimulatedEnv) {
     env.set_space_limit(None);
 }
 
-/// How often what happened, over all seeds.
+/// Counts of events, over all seeds.
 #[derive(Default, Debug)]
 struct Totals {
     errors: u64,
@@ -69,7 +71,7 @@ struct Totals {
     acknowledged: u64,
 }
 
-/// Opens the database while the device fails, again and again; then without.
+/// Opens the database while the device fails, repeatedly; then without faults.
 fn reopen(
     env: &SimulatedEnv,
     options: &EngineOptions,
@@ -89,7 +91,7 @@ fn reopen(
     open_with(env, options).unwrap()
 }
 
-/// One database that lives through failures of its device.
+/// Runs one database through failures of its device.
 fn run(seed: u64, totals: &mut Totals) {
     let _reporter = Seed(seed);
     let mut random = SmallRng::seed_from_u64(seed);
@@ -122,7 +124,7 @@ fn run(seed: u64, totals: &mut Totals) {
         world.roll_back();
         let allowed = world.allowed();
         if !stopped && !world.is_stopped() {
-            // It has gone on, so everything is as it was acknowledged.
+            // The store has gone on, so that everything is as it was acknowledged.
             assert_eq!(allowed.len(), 1, "{what}");
             assert!(state_after_faults(&world.engine, &what) == allowed[0], "{what}: while open");
         }
@@ -145,7 +147,7 @@ fn faults_at_random_are_errors_and_never_wrong_answers_or_lost_commits() {
     assert!(errors.min(stopped).min(refused_openings) > 5 && acknowledged > 50, "seed {first}");
 }
 
-/// Flips bits of files, where something is written.
+/// Flips bits of files, in places that contain data.
 fn flip(env: &SimulatedEnv, names: &[String], flips: u32, random: &mut SmallRng) {
     let mut written = Vec::new();
     let mut block = AlignedBuf::zeroed(BLOCK);
@@ -165,7 +167,7 @@ fn flip(env: &SimulatedEnv, names: &[String], flips: u32, random: &mut SmallRng)
     }
 }
 
-/// Reads everything. What can be read has to be right.
+/// Reads everything. Every value that can be read must be right.
 fn read_damaged(engine: &Arc<Engine>, state: &State, what: &str) -> Result<()> {
     let mut damaged = Ok(());
     for (name, expected) in ["t", "p", "h"].into_iter().zip(state) {
@@ -175,7 +177,7 @@ fn read_damaged(engine: &Arc<Engine>, state: &State, what: &str) -> Result<()> {
             Ok(found) => assert!(found.into_iter().eq(expected.clone()), "{what}: {name}"),
             Err(error) => damaged = Err(error),
         }
-        // The check reports damage, or is told of it; it gives no answer of its own.
+        // The check reports damage, or gets it as an error; it never returns a wrong result.
         if let Err(error) = engine.maintenance().check_table(&table) {
             damaged = Err(error);
         }
@@ -183,7 +185,7 @@ fn read_damaged(engine: &Arc<Engine>, state: &State, what: &str) -> Result<()> {
     damaged
 }
 
-/// A database without rows, for a test that damages it: what is drawn for it comes first.
+/// An empty database for a test that damages it; its random choices come first.
 fn to_be_damaged(seed: u64) -> (SmallRng, EngineOptions, SimulatedEnv, Arc<World>) {
     let mut random = SmallRng::seed_from_u64(seed);
     let (options, env) = (options(), SimulatedEnv::new());
@@ -210,7 +212,7 @@ fn rot_in_the_data_is_an_error_for_who_meets_it_and_never_a_wrong_answer() {
         env.cut(random.random());
         let flips = random.random_range(1..20);
         flip(&env, &["data".to_owned()], flips, &mut random);
-        // Where the catalog or the space maps are damaged it does not open, and says why.
+        // If the catalog or the space maps are damaged, it does not open, and reports why.
         let result = open_with(&env, &options).and_then(|engine| {
             let read = read_damaged(&engine, &state, &what);
             let world = World::new(engine, state.clone(), seed, what.clone())?;
@@ -237,7 +239,7 @@ fn rot_in_the_log_is_noticed_or_has_lost_the_end_of_the_log_only() {
     let (first, mut refused, mut lost) = (seed(), 0, 0);
     let drawn = (0..500 * scale()).map(|n| (n, first.wrapping_add(n)));
     for (round, seed) in LOG_FAILED_ONCE.into_iter().map(|seed| (0, seed)).chain(drawn) {
-        // Few openings are refused: on until one is.
+        // Few openings fail: continue until one does.
         if round >= 30 * scale() && refused > 0 {
             break;
         }

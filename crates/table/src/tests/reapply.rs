@@ -1,5 +1,5 @@
-//! Applying commits again: for any commits that do not conflict, with any part of each applied, in any order, once
-//! or twice, the trees end as if each had been applied once.
+//! Applying commits again. For any commits that do not conflict, with any part of each applied, in any order,
+//! once or twice, the trees end as if each commit had been applied once.
 
 use crate::catalog::TableId;
 use crate::change_buffer::{ChangeBuffer, ChangeBuffering};
@@ -59,7 +59,7 @@ fn entries(tree: &Tree, seed: u64) -> Entries {
     found
 }
 
-/// Applies to two trees, `bufferable` being the second.
+/// Applies operations to two trees, of which the second is `bufferable`.
 struct Applying<'a> {
     store: &'a Store,
     versions: &'a VersionStore,
@@ -77,7 +77,8 @@ impl Applying<'_> {
     }
 }
 
-/// Finishes a commit by reference: its operations in a file, some of them, as far as the last progress record says, applied.
+/// Finishes a commit by reference. Its operations are in a file, and some of them are applied, as far as the
+/// last progress record says.
 fn finish_from_anywhere(
     (store, change_buffer): (&Store, &ChangeBuffer),
     (env, file): (Arc<SimulatedEnv>, u64),
@@ -152,7 +153,7 @@ fn run(seed: u64, buffering: bool) {
     let key = |number: u32| number.to_be_bytes().to_vec();
     let payload = |random: &mut SmallRng| vec![random.random(); random.random_range(0..400)];
 
-    // What there is before: some rows and entries, some of them ghosts.
+    // The initial contents: some rows and entries, some of them ghosts.
     for number in 0..60 {
         for tree in [&rows, &index] {
             let op = Op::PutEntry { tree: tree.id(), key: key(number), payload: payload(&mut random) };
@@ -165,7 +166,7 @@ fn run(seed: u64, buffering: bool) {
     }
     let mut expected = [entries(&rows, seed), entries(&index, seed)];
 
-    // Commits that touch different keys.
+    // Commits with disjoint keys.
     let mut free: Vec<(bool, u32)> = (0..100).flat_map(|number| [(true, number), (false, number)]).collect();
     free.shuffle(&mut random);
     let mut commits = Vec::new();
@@ -207,7 +208,7 @@ fn run(seed: u64, buffering: bool) {
             (&commits[number], if commits[number].ops[op].tree() == rows.id() { &rows } else { &index });
         applying.apply(tree, &commit.ops[op], commit.ts);
     }
-    // Some are finished twice.
+    // Some commits are finished twice.
     let mut order: Vec<usize> =
         (0..commits.len()).chain((0..commits.len()).filter(|_| random.random())).collect();
     order.shuffle(&mut random);

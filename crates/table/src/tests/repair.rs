@@ -1,4 +1,4 @@
-//! Bits that flip on the medium: a check finds them, a repair loses no more than what they were in.
+//! Bits that flip on the medium: a check finds them, and a repair loses no more than the pages concerned.
 
 use crate::catalog::TableDef;
 use crate::check::{CheckDepth, CheckOptions, TableCheck};
@@ -24,14 +24,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const PAGE: u64 = 4096;
 
-/// What a sound database holds.
+/// The contents of a sound database.
 struct Sound {
     env: SimulatedEnv,
-    /// Pages in use with their owners.
+    /// The used pages with their owners.
     pages: BTreeMap<PageNo, SegmentId>,
-    /// By table: rows by clustered key.
+    /// The rows of each table, by clustered key.
     rows: BTreeMap<String, BTreeMap<Vec<u8>, Vec<Value>>>,
-    /// Keys on each leaf.
+    /// The keys on each leaf.
     leaves: BTreeMap<PageNo, BTreeSet<Vec<u8>>>,
 }
 
@@ -53,7 +53,7 @@ fn repair(engine: &Arc<Engine>, table: &Arc<TableDef>, check: &TableCheck, dry_r
     engine.maintenance().repair_table(table, check, dry_run, &mut |_| ()).unwrap()
 }
 
-/// Tables whose trees have two levels at least.
+/// Makes tables whose trees have at least two levels.
 fn sound(rng: &mut SmallRng) -> Sound {
     let env = SimulatedEnv::new();
     let engine = open(&env);
@@ -87,7 +87,7 @@ fn sound(rng: &mut SmallRng) -> Sound {
     for page in 0..3 {
         sound.pages.insert(PageNo(page), SegmentId::NONE);
     }
-    // What becomes of damage there, the tests of the change buffer ask.
+    // The tests of the change buffer cover damage to its pages.
     let buffered = engine.change_buffer.segments();
     for segment in engine.store.segments().iter().filter(|segment| !buffered.contains(&segment.id)) {
         for page in engine.store.segment_pages(segment.id).unwrap() {
@@ -107,7 +107,8 @@ fn sound(rng: &mut SmallRng) -> Sound {
     }
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new());
     engine.close().unwrap();
-    // It has copies of the pages written last, which an open would put in the place of damaged ones.
+    // The file contains copies of the pages written last, which would replace damaged pages when the database
+    // is opened.
     let copies = env.open("doublewrite", OpenMode::Existing).unwrap().size().unwrap();
     for block in (0..copies).step_by(PAGE as usize) {
         env.damage("doublewrite", block, &mut |bytes| bytes.fill(0)).unwrap();
@@ -120,7 +121,7 @@ fn flip(env: &SimulatedEnv, page: PageNo, rng: &mut SmallRng) {
     env.damage("data", page.0 * PAGE + at, &mut |bytes| bytes[0] ^= 1 << bit).unwrap();
 }
 
-/// Either an error, or what is right.
+/// Checks that every answer is an error or right.
 fn answers_are_right(engine: &Arc<Engine>, sound: &Sound) {
     for table in tables(engine) {
         let columns: Vec<usize> = (0..table.columns.len()).collect();
@@ -136,7 +137,7 @@ fn answers_are_right(engine: &Arc<Engine>, sound: &Sound) {
     }
 }
 
-/// Checks and repairs an engine some of whose pages are damaged.
+/// Checks and repairs an engine with damaged pages.
 fn check_and_repair(engine: &Arc<Engine>, sound: &Sound, damaged: &BTreeSet<PageNo>) {
     let in_file: BTreeSet<PageNo> =
         engine.store.check_space(2, &|_, _| ()).unwrap().iter().filter_map(|fault| fault.page).collect();
@@ -152,7 +153,7 @@ fn check_and_repair(engine: &Arc<Engine>, sound: &Sound, damaged: &BTreeSet<Page
         assert_eq!(check.is_sound(), of_table.is_empty());
         let check = deep(engine, &table);
         assert_eq!(check.damaged, of_table.iter().copied().collect::<Vec<_>>(), "{:?}", check.faults);
-        // A damaged page behind another one is not met; but one of each tree is named.
+        // A damaged page below another one is not found, but one page of each tree is named.
         for index in &of_table {
             let named = |fault: &crate::check::TableFault| {
                 fault.index.as_ref() == Some(&table.indexes[*index].name)
@@ -286,7 +287,7 @@ fn a_lost_write_of_a_split_leaf_costs_what_the_leaf_held_since() {
     assert_eq!(report.lost, []);
     let table = engine.table("d", "t").unwrap();
     assert!(deep(&engine, &table).is_sound());
-    // The rows from before the split are there, and all that went to other leaves.
+    // The rows from before the split exist, and all that went to other leaves.
     let numbers: Vec<i64> = rows(&engine, &table)
         .iter()
         .filter_map(|(_, values)| values[0].as_integer().map(|n| n as i64))

@@ -1,5 +1,6 @@
-//! Damage to what a database cannot be opened without: space maps, segment directory, catalog, superblock. What is written to a
-//! new database is right, and has every row whose page is intact, and whose table is known.
+//! Damage to pages that a database cannot be opened without: space maps, segment directory, catalog,
+//! superblock. The contents written to a new database are right, and include every row that is on an intact
+//! page and whose table is known.
 
 use super::interleaved::*;
 use super::quarantine::{Crashed, NAMES, crash};
@@ -50,7 +51,7 @@ fn compare(
             assert!(!rescue.lost.is_empty(), "{what}: {name} is lost, and nobody says so");
             continue;
         };
-        // Behind a damaged branch, without a map, leaves that may be old ones count only if none is missing.
+        // Below a damaged branch, without a space map, leaves that may be old count only if none is missing.
         let is_branch = |page: &&PageNo| {
             crashed.pages.get(page) == Some(&trees[number]) && !crashed.leaves.contains_key(page)
         };
@@ -130,7 +131,8 @@ fn what_is_left_of_a_database_that_cannot_be_opened_is_right_and_has_all_intact_
     assert!(saved.iter().all(|count| *count > 0), "seed {first}: {saved:?}");
 }
 
-/// A leaf that was merged into its neighbour is free, and keeps what it held. Without the space map nothing says that it is free.
+/// A leaf that was merged into its neighbour is free and keeps its old contents. Without the space map
+/// nothing shows that it is free.
 #[test]
 fn rows_of_leaves_that_are_free_do_not_come_back() {
     let env = SimulatedEnv::new();
@@ -161,7 +163,7 @@ fn rows_of_leaves_that_are_free_do_not_come_back() {
         engine.maintenance().purge().unwrap();
     }
     let tree = engine.tree(table.clustered()).unwrap();
-    // What is left of the leaves in the middle.
+    // The remains of the leaves in the middle.
     let damaged: BTreeSet<PageNo> = gone.iter().map(|key| tree.leaf_of(key).unwrap()).collect();
     assert!(damaged.len() < 10, "they were merged: {damaged:?}");
     drop(tree);

@@ -1,4 +1,5 @@
-//! Commits on a disk that is full, or has just enough left for them, or just too little: they are refused beforehand or made whole.
+//! Commits on a disk that is full, or has just enough space for them, or just too little: they are rejected
+//! beforehand or made whole.
 
 use crate::engine::Engine;
 use crate::options::EngineOptions;
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 fn open_with(env: &SimulatedEnv, options: EngineOptions) -> Arc<Engine> {
     let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options).unwrap();
-    // The log is to be large enough already.
+    // Makes the log large enough.
     drop(engine.store.reserve(0, 2 << 20).unwrap());
     engine
 }
@@ -32,7 +33,8 @@ fn key_of(table: &TableDef, row: &[Value]) -> Vec<u8> {
     key
 }
 
-/// Takes all space: the file cannot grow, and nobody gets a page of what is free in it. The last ones taken are single pages.
+/// Takes all space: the file cannot grow, and nobody gets a free page of it. The last reservations are single
+/// pages.
 fn take_all(env: &SimulatedEnv, engine: &Engine) -> Vec<Reservation> {
     env.set_space_limit(Some(env.space_used()));
     let mut single: Vec<_> = (0..40).map_while(|_| engine.store.reserve(1, 0).ok()).collect();
@@ -52,11 +54,11 @@ fn top_ups(engine: &Engine) -> u64 {
     engine.store.stats().reservation_top_ups.load(Ordering::Relaxed)
 }
 
-/// Scattered over several indexes, many small rows would be given up to a page each of them; they take a few, for what ghosts are longer than
-/// packed entries.
+/// By the estimate, many small rows scattered over several indexes need up to a page each. In fact they take
+/// a few, because ghosts are longer than packed entries.
 #[test]
 fn many_small_rows_are_deleted_and_updated_with_few_free_pages() {
-    /// Of 1600 and 2000 operations.
+    /// The number for 1600 and 2000 operations.
     const FEW: usize = 20;
     for options in [options(), by_reference_options()] {
         let by_reference = options.inline_commit_bytes.is_some();
@@ -76,7 +78,7 @@ fn many_small_rows_are_deleted_and_updated_with_few_free_pages() {
         let before = rows(&view(&engine), &table);
         let mut taken = take_all(&env, &engine);
         if by_reference {
-            // Their file, but no extent.
+            // Space for their file, but not for an extent.
             env.set_space_limit(Some(env.space_used() + (256 << 10) - 1));
         }
         let few = taken.split_off(taken.len() - FEW);
@@ -110,7 +112,7 @@ fn many_small_rows_are_deleted_and_updated_with_few_free_pages() {
 
 type Model = BTreeMap<i64, Vec<Value>>;
 
-/// Inserts, updates and deletes some rows; what is there then.
+/// Inserts, updates and deletes some rows. Returns the contents afterwards.
 fn change(
     random: &mut SmallRng,
     table: &Arc<TableDef>,
@@ -137,7 +139,7 @@ fn change(
     Ok(model)
 }
 
-/// A page less than a commit needs is left, and then just what it needs.
+/// A page less than a commit needs is left, and then exactly what it needs.
 #[test]
 fn a_commit_is_refused_for_want_of_one_page_and_made_with_it() {
     let (mut refusals, mut tight) = (0, 0);
@@ -171,7 +173,7 @@ fn a_commit_is_refused_for_want_of_one_page_and_made_with_it() {
                     Err(error) => assert!(is_full(&error), "seed {seed}, round {round}: {error}"),
                 }
                 refusals += 1;
-                // One more page; or what lies beyond all that is there.
+                // One more page, or the space beyond all existing extents.
                 if taken.pop().is_none() {
                     env.set_space_limit(Some(env.space_used() + (2 << 20)));
                 }
@@ -197,7 +199,7 @@ fn a_commit_is_refused_for_want_of_one_page_and_made_with_it() {
     assert!(refusals > 20 && tight > 20, "{refusals} refusals, {tight} with pages left");
 }
 
-/// Threads that write the same leaves, and a purge, while the space there is comes and goes.
+/// Threads that write the same leaves, and a purge, while space appears and disappears.
 #[test]
 fn threads_on_a_disk_with_little_left_are_refused_or_served_and_never_stop_the_store() {
     let seed = seed();

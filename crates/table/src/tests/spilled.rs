@@ -1,5 +1,5 @@
-//! Transactions whose writes are more than memory: read, rolled back and committed as others; and what happens where there is
-//! no room for them.
+//! Transactions whose writes exceed memory: they are read, rolled back and committed like others. Also what
+//! happens if there is no room for them.
 
 use crate::catalog::TableDef;
 use crate::engine::Engine;
@@ -35,7 +35,7 @@ fn key(table: &TableDef, row: &[Value]) -> Vec<u8> {
     key
 }
 
-/// Compares every index, both ways, with the rows there should be.
+/// Compares every index, in both directions, with the expected rows.
 fn verify(transaction: &mut Transaction, table: &Arc<TableDef>, expected: &Rows, what: &str) {
     transaction.begin_statement();
     let view = transaction.view();
@@ -95,7 +95,7 @@ fn a_transaction_of_many_times_its_memory_is_as_any_other() {
     assert!(env.space_used() > on_disk + (1 << 20), "it is on disk");
     assert!(engine.store.memory_lent() > 0);
     verify(&mut transaction, &table, &expected, "inserted");
-    // A statement does not see what it writes, wherever that is by now.
+    // A statement does not see its own writes, wherever they are by now.
     let mark = transaction.begin_statement();
     let shown = transaction.view();
     let before: Vec<Vec<Value>> = expected.values().cloned().collect();
@@ -171,14 +171,14 @@ fn where_the_disk_is_full_the_statement_fails_and_the_transaction_goes_on() {
         result
     };
     insert(&mut transaction, 0..2000, &mut expected).unwrap();
-    // What reading needs by other indexes is there before.
+    // The views that reading by other indexes needs exist already.
     verify(&mut transaction, &table, &expected, "with room");
     env.set_space_limit(Some(env.space_used() + (300 << 10)));
     let failed = insert(&mut transaction, 2000..20_000, &mut expected).unwrap_err();
     assert!(matches!(failed, TableError::Storage(StorageError::DiskFull)), "{failed}");
     assert_eq!(leafline_types::MysqlError::from(failed).code, 1021);
     verify(&mut transaction, &table, &expected, "after the failure");
-    // What the failed statement wrote has made room in memory.
+    // The rollback of the failed statement has made room in memory.
     insert(&mut transaction, 2000..2040, &mut expected).unwrap();
     verify(&mut transaction, &table, &expected, "another statement");
     env.set_space_limit(None);
@@ -216,7 +216,7 @@ fn a_pool_that_lends_nothing_makes_it_slower_but_not_wrong() {
 fn unique_keys_that_are_new_are_not_looked_for_on_disk() {
     let seed = seed();
     let env = SimulatedEnv::new();
-    // Room for the filters beside the locks.
+    // Room for the filters besides the locks.
     let store = StoreOptions { buffer_pool_bytes: 8 << 20, ..options().store };
     let options = EngineOptions { store, transaction_memory_bytes: Some(100 << 10), ..options() };
     let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options).unwrap();
@@ -233,7 +233,7 @@ fn unique_keys_that_are_new_are_not_looked_for_on_disk() {
     let reads = env.counts().reads - before;
     assert!(reads < 2000, "seed {seed}: {reads} reads");
     for &id in ids.iter().step_by(50) {
-        // Another primary key, the same unique one.
+        // Another primary key with the same unique key.
         let mut row = values(&table, id, 0);
         row[0] = Value::Int(10_000 + id);
         let failed = transaction.insert(&table, &row);
@@ -251,7 +251,7 @@ fn small_transactions_borrow_nothing_and_write_no_file() {
     (0..20).for_each(|id| drop(transaction.insert(&table, &values(&table, id, 0)).unwrap()));
     assert_eq!(engine.store.memory_lent(), 0);
     assert!(!env.exists("temp").unwrap());
-    // Larger ones borrow, and give back.
+    // Larger transactions borrow and return memory.
     (20..1000).for_each(|id| drop(transaction.insert(&table, &values(&table, id, 0)).unwrap()));
     assert!(engine.store.memory_lent() > 100 << 10);
     assert!(!env.exists("temp").unwrap());

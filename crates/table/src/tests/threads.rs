@@ -1,4 +1,4 @@
-//! Several threads: transfers between accounts, and readers who must always find the same total.
+//! Several threads: transfers between accounts, and readers that must always find the same total.
 
 use crate::engine::Engine;
 use crate::options::EngineOptions;

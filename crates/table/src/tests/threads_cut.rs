@@ -1,8 +1,9 @@
-//! Power cuts under threads that commit side by side, with the store's own thread writing pages and checkpoints.
+//! Power cuts while threads commit concurrently, with the store's own thread writing pages and checkpoints.
 //!
-//! Each thread numbers its transactions. Each transaction writes its number to rows of the thread's own, adds some and takes old ones
-//! away, and to rows that all threads write. So what is found tells which transactions are there: of each thread all that were
-//! acknowledged, at most one more, and each as a whole; of the common rows what the last of these has written.
+//! Each thread numbers its transactions. Each transaction writes its number to rows of the thread's own, adds
+//! some rows and removes old ones, and writes to rows that all threads write. The contents therefore show
+//! which transactions are there: of each thread all acknowledged ones, at most one more, and each as a whole.
+//! The common rows have the values of the last of these.
 
 use super::interleaved::{Seed, open_with};
 use crate::catalog::TableDef;
@@ -22,12 +23,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const THREADS: i64 = 4;
-/// Rows of a thread that each of its transactions writes.
+/// The number of a thread's rows that each of its transactions writes.
 const OWN: i64 = 8;
-/// Rows that a transaction adds, and after how many transactions they are taken away.
+/// The number of rows that a transaction adds, and the number of transactions after which they are removed.
 const ADDED: i64 = 5;
 const KEPT: i64 = 20;
-/// Rows that all write.
+/// The number of rows that all threads write.
 const COMMON: i64 = 40;
 /// More transactions than a thread makes.
 const MANY: i64 = 100_000;
@@ -35,15 +36,15 @@ const MANY: i64 = 100_000;
 /// A transaction of a thread.
 #[derive(Clone)]
 struct Done {
-    /// `None` if it was not acknowledged.
+    /// The timestamp; `None` if the transaction was not acknowledged.
     ts: Option<CommitTs>,
-    /// It was there after a power cut.
+    /// Whether it was found after a power cut.
     found: bool,
-    /// Common rows that it wrote.
+    /// The common rows that it wrote.
     common: Vec<i64>,
 }
 
-/// What a thread has done.
+/// The transactions of a thread.
 #[derive(Clone, Default)]
 struct History {
     transactions: Vec<Done>,
@@ -88,7 +89,7 @@ fn write(
     transaction.commit().map(|outcome| outcome.ts.expect("it has written"))
 }
 
-/// Writes until the power goes.
+/// Writes until the power goes off.
 fn work(env: &SimulatedEnv, engine: &Arc<Engine>, thread: i64, seed: u64, history: &mut History) {
     let Ok(table) = engine.table("d", "t") else { return };
     let mut random = SmallRng::seed_from_u64(seed ^ thread as u64);
@@ -117,7 +118,7 @@ fn int(value: &Value) -> i64 {
     }
 }
 
-/// Compares what is there with what was done, and takes what is not there out of the histories.
+/// Compares the contents with the histories, and removes missing transactions from these.
 fn check(engine: &Arc<Engine>, histories: &mut [History], what: &str) {
     let table = engine.table("d", "t").unwrap();
     assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
@@ -203,7 +204,7 @@ fn run(seed: u64) -> usize {
                 scope.spawn(move || work(env, engine, thread as i64, seed, history));
             }
         });
-        // Its own threads may still be at it.
+        // Its own threads may still be working.
         let gone = Arc::downgrade(&engine);
         drop(engine);
         while gone.strong_count() > 0 {
@@ -212,7 +213,7 @@ fn run(seed: u64) -> usize {
         env.reboot(random.random());
         let engine = open_with(&env, &options).unwrap_or_else(|error| panic!("{what}: {error}"));
         check(&engine, &mut histories, &what);
-        // What is there is there for good.
+        // Transactions found once are permanent.
         if random.random() {
             engine.close().unwrap();
         }
