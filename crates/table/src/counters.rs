@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_of_new_tables_is_forgotten_only_when_nobody_makes_them_any_more() {
+    fn counters_of_new_tables_are_kept_while_somebody_makes_them() {
         let counters = Counters::new(CounterState::default());
         let known = TableId(counters.new_object());
         let keeps = [(); 2].map(|()| counters.keep_new());

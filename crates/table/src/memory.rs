@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn who_can_go_to_files_leaves_a_part_to_the_others() {
+    fn accounts_that_can_use_files_leave_a_part_to_others() {
         let engine = open(&SimulatedEnv::new());
         let store = &engine.store;
         let limit = store.memory_limit();

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_applied_is_kept_from_then_on_and_across_a_power_cut() {
+    fn changes_that_cannot_be_applied_are_kept_across_a_power_cut() {
         let env = SimulatedEnv::new();
         let shared = Arc::new(env.clone()) as Arc<dyn Env>;
         let mut quarantine = Quarantine::load(&shared, Some(SegmentId(1))).unwrap();

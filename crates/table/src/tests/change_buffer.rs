@@ -148,7 +148,7 @@ fn readers_beside_writers_and_sweeps_see_the_same_by_every_index() {
 }
 
 #[test]
-fn what_is_buffered_is_seen_estimated_kept_over_restarts_and_swept_in_the_end() {
+fn buffered_changes_are_seen_estimated_kept_over_restarts_and_swept() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let (env, options) = (SimulatedEnv::new(), small_pool(false));

@@ -662,7 +662,7 @@ fn transactions_and_snapshots_agree_with_the_model() {
 }
 
 #[test]
-fn so_they_do_when_old_versions_are_always_in_files() {
+fn transactions_agree_with_the_model_when_old_versions_are_in_files() {
     let first = seed();
     for round in 0..3 * scale() {
         let common = if round % 2 == 0 { options() } else { by_reference_options() };
@@ -672,7 +672,7 @@ fn so_they_do_when_old_versions_are_always_in_files() {
 }
 
 #[test]
-fn so_they_do_when_every_commit_is_by_reference() {
+fn transactions_agree_with_the_model_when_commits_are_by_reference() {
     let first = seed();
     for round in 0..3 * scale() {
         run(first.wrapping_add(round), 350, &by_reference_options());
@@ -680,7 +680,7 @@ fn so_they_do_when_every_commit_is_by_reference() {
 }
 
 #[test]
-fn so_they_do_when_changes_are_buffered() {
+fn transactions_agree_with_the_model_when_changes_are_buffered() {
     let first = seed();
     for round in 0..3 * scale() {
         let common = if round % 2 == 0 { options() } else { by_reference_options() };
@@ -691,7 +691,7 @@ fn so_they_do_when_changes_are_buffered() {
 }
 
 #[test]
-fn so_they_do_when_writes_go_to_files_at_once() {
+fn transactions_agree_with_the_model_when_writes_go_to_files() {
     let first = seed();
     let options = EngineOptions { transaction_memory_bytes: Some(600), ..options() };
     for round in 0..3 * scale() {

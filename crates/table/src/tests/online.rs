@@ -68,7 +68,7 @@ fn commit_changes(engine: &Arc<Engine>, table: &Arc<TableDef>, random: &mut Smal
 }
 
 #[test]
-fn what_is_changed_behind_the_snapshot_is_in_the_index() {
+fn changes_after_the_snapshot_are_in_the_index() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     for options in [options(), by_reference_options()] {
@@ -350,7 +350,7 @@ fn whole_rows(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
 }
 
 #[test]
-fn what_is_changed_behind_the_snapshot_is_in_the_table_that_is_built_anew() {
+fn changes_after_the_snapshot_are_in_the_rebuilt_table() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     for (options, becomes) in [

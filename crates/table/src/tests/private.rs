@@ -37,7 +37,7 @@ fn segments(engine: &Engine) -> BTreeSet<SegmentId> {
 }
 
 #[test]
-fn nobody_finds_a_private_table_and_it_is_gone_with_the_process() {
+fn a_private_table_is_found_by_nobody_and_disappears_with_the_process() {
     let env = SimulatedEnv::new();
     let engine = open(&env);
     engine.ddl().create_database("d", Collation::DEFAULT, false).unwrap();

@@ -323,7 +323,7 @@ fn run(seed: u64, totals: &mut Totals) {
 }
 
 #[test]
-fn what_recovery_cannot_bring_up_to_date_is_set_aside_and_repaired() {
+fn trees_that_recovery_cannot_bring_up_to_date_are_quarantined_and_repaired() {
     let (first, mut totals) = (seed(), Totals::default());
     for seed in FAILED_ONCE.into_iter().chain((0..60 * scale()).map(|n| first.wrapping_add(n))) {
         run(seed, &mut totals);

@@ -276,7 +276,7 @@ fn rot_in_the_log_is_noticed_or_has_lost_the_end_of_the_log_only() {
 }
 
 #[test]
-fn what_the_tests_of_damage_look_for_is_noticed() {
+fn planted_wrong_answers_are_noticed() {
     let env = SimulatedEnv::new();
     create_tables(&env, &options());
     let engine = open_with(&env, &options()).unwrap();

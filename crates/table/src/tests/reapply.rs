@@ -244,7 +244,7 @@ fn any_part_applied_and_applied_again_is_all_applied_once() {
 }
 
 #[test]
-fn so_it_is_when_changes_are_buffered() {
+fn commits_can_be_applied_again_when_changes_are_buffered() {
     let first = seed();
     for round in 0..8 * scale() {
         run(first.wrapping_add(round), true);

@@ -122,7 +122,7 @@ fn run(seed: u64, saved: &mut [u64; 3]) {
 }
 
 #[test]
-fn what_is_left_of_a_database_that_cannot_be_opened_is_right_and_has_all_intact_pages() {
+fn a_rescued_database_is_right_and_has_the_rows_of_all_intact_pages() {
     let (first, mut saved) = (seed(), [0; 3]);
     for seed in FAILED_ONCE.into_iter().chain((0..60 * scale()).map(|n| first.wrapping_add(n))) {
         run(seed, &mut saved);

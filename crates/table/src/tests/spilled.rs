@@ -151,7 +151,7 @@ fn a_transaction_of_many_times_its_memory_is_as_any_other() {
 }
 
 #[test]
-fn where_the_disk_is_full_the_statement_fails_and_the_transaction_goes_on() {
+fn on_a_full_disk_the_statement_fails_and_the_transaction_goes_on() {
     let env = SimulatedEnv::new();
     let engine = open_with(&env, Some(64 << 10));
     let table = create(&engine, &keyed_spec());

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_place_is_forgotten() {
+    fn ghosts_without_space_are_dropped() {
         let (env, memory, queue) = fixture();
         add(&queue, 0..3000);
         env.set_space_limit(Some(0));

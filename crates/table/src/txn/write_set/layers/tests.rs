@@ -55,7 +55,7 @@ fn a_row_whose_writes_were_all_rolled_back_may_have_another_base() {
 }
 
 #[test]
-fn what_is_rolled_back_is_forgotten_with_its_files() {
+fn rolled_back_writes_are_removed_with_their_files() {
     let (_, env) = env();
     let mut layers = Layers::default();
     for seq in 1..=7 {
