@@ -149,7 +149,7 @@ impl Asking {
         let (sender, over) = channel();
         let ask = move || {
             let Ok(client) = Client::connect(&address) else { return };
-            let mut link = Link::Server(client);
+            let mut link = Link::Server(Box::new(client));
             let sql =
                 format!("SELECT PROGRESS * 10 FROM information_schema.PROCESSLIST WHERE ID = {connection}");
             progress.begin(Stage::BackingUp, (1, 1), 1000);

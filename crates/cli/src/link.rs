@@ -42,7 +42,7 @@ impl<'r> Cells<'r> {
 /// A connection to either.
 pub enum Link {
     Own(Box<Connection>),
-    Server(Client),
+    Server(Box<Client>),
 }
 
 impl Place {
@@ -77,7 +77,7 @@ impl Place {
     pub fn connect(&self) -> Result<Link, Failure> {
         match self {
             Place::Own(database) => Ok(Link::Own(Box::new(database.connect()?))),
-            Place::Server(address) => Client::connect(address).map(Link::Server),
+            Place::Server(address) => Client::connect(address).map(|client| Link::Server(Box::new(client))),
         }
     }
 }

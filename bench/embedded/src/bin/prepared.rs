@@ -14,7 +14,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-const PAD: &str = "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
+const PAD: &str =
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
 
 /// The workloads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,7 +115,9 @@ impl Client for Ours {
             for column in 0..row.columns().len() {
                 seen += match row.columns()[column].ty.is_character() {
                     true => row.get_str(column).map_or(0, |text| text.map_or(0, |text| text.len() as u64)),
-                    false if row.columns()[column].ty.is_integer() => row.get::<i64>(column).map_or(0, |number| number as u64),
+                    false if row.columns()[column].ty.is_integer() => {
+                        row.get::<i64>(column).map_or(0, |number| number as u64)
+                    }
                     false => row.get::<String>(column).map_or(0, |text| text.len() as u64),
                 };
             }
@@ -177,7 +180,9 @@ impl Engine {
             Engine::Sqlite(path) => {
                 let connection = rusqlite::Connection::open(path).expect("opens");
                 connection.busy_timeout(Duration::from_secs(60)).expect("a timeout");
-                for (name, value) in [("journal_mode", "WAL"), ("synchronous", "FULL"), ("cache_size", "-1048576")] {
+                for (name, value) in
+                    [("journal_mode", "WAL"), ("synchronous", "FULL"), ("cache_size", "-1048576")]
+                {
                     connection.pragma_update(None, name, value).expect("a setting");
                 }
                 Box::new(Theirs { connection, sql: String::new() })
@@ -263,7 +268,8 @@ fn median(mut of: Vec<u64>) -> u64 {
 
 /// Returns how many appends of 4 KiB, each made durable, the disk does per second.
 fn append_floor(directory: &Path, seconds: f64) -> u64 {
-    let mut file = FileOptions::new().create(true).append(true).open(directory.join("floor")).expect("a file");
+    let mut file =
+        FileOptions::new().create(true).append(true).open(directory.join("floor")).expect("a file");
     let (begun, mut done) = (Instant::now(), 0);
     while begun.elapsed().as_secs_f64() < seconds {
         file.write_all(&[7; 4096]).expect("writes");
@@ -287,7 +293,9 @@ fn main() {
             ("--only", _) => only = value,
             ("--directory", _) => directory = PathBuf::from(value),
             _ => {
-                eprintln!("usage: prepared [--rows N] [--seconds N] [--rounds N] [--only WORDS] [--directory PATH]");
+                eprintln!(
+                    "usage: prepared [--rows N] [--seconds N] [--rounds N] [--only WORDS] [--directory PATH]"
+                );
                 std::process::exit(2);
             }
         }

@@ -209,7 +209,10 @@ impl Session {
             }
             K::Commit(completion) => self.end_transaction(true, *completion).map(nothing),
             K::Rollback(completion) => self.end_transaction(false, *completion).map(nothing),
-            K::Savepoint(name) => Ok(nothing(self.savepoint(&name.value))),
+            K::Savepoint(name) => {
+                self.savepoint(&name.value);
+                Ok(nothing(()))
+            }
             K::RollbackTo(name) => self.rollback_to(&name.value).map(nothing),
             K::ReleaseSavepoint(name) => self.release_savepoint(&name.value).map(nothing),
             K::LockTables(tables) => self.lock_tables(tables).map(nothing),

@@ -100,7 +100,6 @@ impl<'a> Update<'a> {
     }
 
     /// Stores a row, which is among `values`; false if it is what it was, or if it cannot be and that is to be ignored.
-    #[expect(clippy::too_many_arguments, reason = "a row before and after, and where it is stored")]
     fn change(
         &self,
         number: usize,
