@@ -7,7 +7,7 @@
 //! | [`capability`], [`command`], [`status`] | flags and command bytes |
 //! | [`handshake`] | greeting, the client's response, requests to switch the plugin, COM_CHANGE_USER |
 //! | [`reply`] | OK, EOF, error, and the request for a file |
-//! | [`column`] | column definitions and type bytes |
+//! | [`mod@column`] | column definitions and type bytes |
 //! | [`text`], [`binary`] | rows as text, and as values of their types; parameters |
 //! | [`prepared`] | what goes to and fro about a prepared statement |
 //! | `client` (feature) | the client's half: log-in with TLS and both plugins, statements, rows |

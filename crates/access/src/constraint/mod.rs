@@ -5,7 +5,7 @@
 //! whose bounds are expressions over constants, parameters and columns of tables read before. [`Constraint::instantiate`]
 //! puts values to the bounds, once per execution or once per outer row. Then it is a decision diagram over the parts
 //! (`diagram`), whose leading points and intervals give sorted, disjoint [`KeyRange`]s; what is asked of the parts behind is the
-//! [rest](KeyRange::rest) of each range: a test of the bytes of an entry, and where it fails, the key to go on from (`leap`).
+//! [key filter](KeyRange::key_filter) of each range: a test of the bytes of an entry, and where it fails, the key to go on from (`leap`).
 //!
 //! Ranges and tests pass every entry that satisfies the conjuncts (never fewer). [`Bounds::exact`] says when they pass no
 //! other: then the conjuncts listed by [`Built::implied`] need not be evaluated again. A conjunct is a condition to be
