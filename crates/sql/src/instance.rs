@@ -1,4 +1,4 @@
-//! An open database with its sessions: what they share.
+//! An open database and the state that its sessions share.
 
 use crate::accounts::{AccountId, Accounts, Privilege};
 use crate::digest::Digests;
@@ -35,9 +35,10 @@ use std::time::Instant;
 pub struct InstanceOptions {
     /// The engine underneath.
     pub engine: EngineOptions,
-    /// System variables and their first global values, as `--set name=value` gives them; those of the engine come before its options (`start`).
+    /// System variables and their first global values, as `--set name=value` gives them; variables of the
+    /// engine take effect before its options do (`start`).
     pub variables: Vec<(String, String)>,
-    /// What is told of the directory, the port and the socket.
+    /// `datadir`, as sessions see it.
     pub data_directory: String,
     /// `port`; 0 when not served.
     pub port: u16,
@@ -45,11 +46,11 @@ pub struct InstanceOptions {
     pub socket: String,
     /// `bind_address`; empty when not served.
     pub bind_address: String,
-    /// Files of the certificate and of its key, where TLS is offered.
+    /// Paths of the certificate and of its key, where TLS is offered.
     pub tls_files: Option<(String, String)>,
-    /// What device holds the database: the first value of `leafline_device`, for which plans are priced.
+    /// The device that holds the database: the first value of `leafline_device`, for which plans are priced.
     pub device: DeviceChoice,
-    /// What `VERSION()` says, if not our own version.
+    /// The result of `VERSION()`; `None` for Leafline's own version.
     pub version: Option<String>,
 }
 
@@ -74,11 +75,11 @@ pub struct Instance {
     engine: Arc<Engine>,
     facts: Facts,
     globals: RwLock<Settings>,
-    /// What sessions counted that count from zero again, or have ended.
+    /// Counts of sessions that have ended or have started to count from zero again.
     finished: Mutex<(SessionCounters, RareCommands)>,
     sessions: Mutex<BTreeMap<u64, Arc<SessionEntry>>>,
     connections_made: AtomicU64,
-    /// The most that were open at one time.
+    /// Highest number of connections open at one time.
     most_connections: AtomicU64,
     /// Counts connections: those whose client left without COM_QUIT (`Aborted_clients`), then refused logins (`Aborted_connects`).
     aborted: [AtomicU64; 2],
@@ -88,13 +89,13 @@ pub struct Instance {
     digests: Digests,
     statement_times: StatementTimes,
     slow_log: SlowLog,
-    /// Why those of the directory were of no use.
+    /// Why the stored digests could not be read.
     digests_ignored: Option<String>,
-    /// Until the instance is closed.
+    /// `None` after the instance was closed.
     keeper: Mutex<Option<Keeper>>,
     pub(crate) upkeep: OnceLock<Worker>,
     known_device: RwLock<VersionedProfile>,
-    /// That of `known_device`.
+    /// Version of `known_device`.
     device_version: AtomicU64,
     index_uses: IndexUses,
     user_locks: Arc<UserLocks>,
@@ -105,9 +106,11 @@ impl Instance {
     /// Opens the database in `env`, creating it if there is none.
     ///
     /// # Errors
-    /// What the engine returns; 1193, 1231, 1232 or 1238 for a variable that does not exist or cannot have its value.
+    /// Errors of the engine; 1193, 1231, 1232 or 1238 for a variable that does not exist or cannot have its
+    /// value.
     pub fn open(env: Arc<dyn Env>, options: InstanceOptions) -> Result<Arc<Instance>, MysqlError> {
-        // Without it plans are priced for a class: no reason not to open the database.
+        // Without a stored profile plans are priced for a class of devices, so a failed read does not prevent
+        // opening.
         let profile = StoredProfile::read(&*env).ok().flatten().unwrap_or_default();
         let keeper = Keeper::new(env.clone(), &profile);
         let known = VersionedProfile { version: 0, profile: Arc::new(profile) };
@@ -182,7 +185,7 @@ impl Instance {
         server::exempt(lent_bytes());
         instance.apply_globals()?;
         if has_threads {
-            // The thread does not keep the instance open.
+            // The thread holds a weak reference, so that it does not keep the instance open.
             let weak = Arc::downgrade(&instance);
             let upkeep = upkeep::start(move || match weak.upgrade() {
                 Some(instance) => {
@@ -201,7 +204,7 @@ impl Instance {
         self.globals.read().server_access
     }
 
-    /// Has the engine and the slow query log follow the global variables that are their own.
+    /// Makes the engine and the slow query log follow the global variables.
     ///
     /// # Errors
     /// 29 if the slow query log cannot be opened.
@@ -218,16 +221,16 @@ impl Instance {
         self.slow_log.apply(&globals.slow_log, &self.facts)
     }
 
-    /// The number of a connection that has begun: what its session will have as `CONNECTION_ID()`.
+    /// Returns the number of a new connection: the `CONNECTION_ID()` of its session.
     pub fn new_connection_id(&self) -> u64 {
         self.connections_made.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Adds the public side of a session for `user` at `host`, whom `account` has let in.
+    /// Adds the entry of a session for `user` at `host`, which logged in as `account`.
     ///
     /// # Errors
-    /// 1040 if there are as many sessions as `max_connections`; an account that may end others may have one more. 1226 if the account has
-    /// as many as it may have.
+    /// 1040 if there are `max_connections` sessions; an account that may kill other sessions may have one
+    /// more. 1226 if the account has as many sessions as it may have.
     pub(crate) fn add_session(
         &self,
         id: u64,
@@ -251,7 +254,7 @@ impl Instance {
         Ok(entry)
     }
 
-    /// Error 1226 if an account has as many sessions besides `id` as it may have.
+    /// Returns error 1226 if an account has, besides session `id`, as many sessions as it may have.
     fn check_sessions_of(
         &self,
         account: &AccountId,
@@ -267,7 +270,7 @@ impl Instance {
         }
     }
 
-    /// Puts the public side of a session for `user` in the place of the one that it has.
+    /// Replaces the entry of session `id` by one for `user` at `host`, logged in as `account`.
     ///
     /// # Errors
     /// 1226 if the account has as many sessions as it may have.
@@ -284,7 +287,8 @@ impl Instance {
         Ok(entry)
     }
 
-    /// A connection has ended: that of a client that was let in and did not say that it goes, or of one that was not let in.
+    /// Counts a connection that ended badly: without COM_QUIT if its client was logged in, or by a refused
+    /// login.
     pub fn count_aborted(&self, was_let_in: bool) {
         self.aborted[usize::from(!was_let_in)].fetch_add(1, Ordering::Relaxed);
     }
@@ -293,19 +297,19 @@ impl Instance {
         self.sessions.lock().remove(&id);
     }
 
-    /// Adds to the global counters what a session has counted, which counts from zero again.
+    /// Adds a session's counters to the global ones; the session then counts from zero again.
     pub(crate) fn add_counters(&self, counters: SessionCounters, session: &SessionEntry) {
         let mut finished = self.finished.lock();
         finished.0 += counters;
         finished.1.add(&session.forget_counters());
     }
 
-    /// The sessions that are open, by number.
+    /// All open sessions, by number.
     pub(crate) fn sessions(&self) -> Vec<Arc<SessionEntry>> {
         self.sessions.lock().values().cloned().collect()
     }
 
-    /// The session of that number.
+    /// The session with number `id`.
     ///
     /// # Errors
     /// 1094 if there is none.
@@ -313,7 +317,7 @@ impl Instance {
         self.sessions.lock().get(&id).cloned().ok_or_else(|| MysqlError::no_such_thread(id))
     }
 
-    /// Tells a session's statement, or the session itself, to stop.
+    /// Cancels a session's statement, or the session itself.
     ///
     /// # Errors
     /// 1094 if there is no such session.
@@ -322,7 +326,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Tells every session the same.
+    /// Cancels every session for the same reason.
     pub fn kill_all(&self, reason: CancelReason) {
         for entry in self.sessions.lock().values() {
             entry.cancel.cancel(reason);
@@ -339,7 +343,7 @@ impl Instance {
         &self.engine
     }
 
-    /// Prices of the steps of a plan on a class of device.
+    /// Prices of the steps of a plan on a device.
     pub fn cost_model(&self, device: &Device) -> CostModel {
         CostModel::of_device(device, self.engine.store().page_size()).with_pool(self.facts.buffer_pool_bytes)
     }
@@ -349,12 +353,12 @@ impl Instance {
         &self.user_locks
     }
 
-    /// Sampled statistics.
+    /// Sampled statistics of tables.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// What was counted of statements that are alike.
+    /// Digests of statements.
     pub(crate) fn digests(&self) -> &Digests {
         &self.digests
     }
@@ -369,12 +373,12 @@ impl Instance {
         &self.slow_log
     }
 
-    /// Why what was counted before the instance was opened is not known, though it was kept.
+    /// Why the digests of the directory were ignored; `None` if they were read or are not persistent.
     pub fn digests_ignored(&self) -> Option<&str> {
         self.digests_ignored.as_deref()
     }
 
-    /// Writes to the directory what was learnt since this was done last.
+    /// Writes to the directory the digests and device figures gathered since the previous call.
     pub(crate) fn keep_what_was_learnt(&self) {
         let (are_kept, device) = {
             let globals = self.globals.read();
@@ -388,7 +392,7 @@ impl Instance {
         }
     }
 
-    /// Tells sessions what reads have shown of the device, if that is news.
+    /// Updates the device profile from measured reads, if they show something new.
     fn observe_device(&self, keeper: &mut Keeper) {
         let store = self.engine.store();
         let before = self.known_device.read().clone();
@@ -399,7 +403,7 @@ impl Instance {
         }
     }
 
-    /// Lets a session know of the device what is known by now. Its plans are then made anew.
+    /// Gives a session the latest device profile. A new profile makes its plans be made anew.
     #[inline]
     pub(crate) fn refresh_device(&self, device: &mut Device) {
         if device.known.version != self.device_version.load(Ordering::Acquire)
@@ -409,7 +413,7 @@ impl Instance {
         }
     }
 
-    /// Which indexes were used.
+    /// Counts of index uses.
     pub(crate) fn index_uses(&self) -> &IndexUses {
         &self.index_uses
     }
@@ -424,7 +428,7 @@ impl Instance {
         &self.resource_groups
     }
 
-    /// What does not change while the instance is open.
+    /// Facts that do not change while the instance is open.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -458,7 +462,7 @@ impl Instance {
         StorageCounters::read(self.engine.store().stats(), self.uptime_seconds())
     }
 
-    /// The counters of all sessions, those that have ended included.
+    /// The counters of all sessions, including ended ones.
     pub(crate) fn global_counters(&self) -> SessionCounters {
         let finished = self.finished.lock();
         let mut all = finished.0;
@@ -466,7 +470,7 @@ impl Instance {
         all
     }
 
-    /// The rare commands of all sessions, those that have ended included.
+    /// The rare commands of all sessions, including ended ones.
     pub(crate) fn global_commands(&self) -> RareCommands {
         let finished = self.finished.lock();
         let mut all = finished.1.clone();
@@ -499,27 +503,28 @@ impl Instance {
         }
     }
 
-    /// Writes everything and closes the database. Sessions that are still there fail from now on.
+    /// Writes everything and closes the database. Statements of sessions that are still open fail from now
+    /// on.
     ///
     /// # Errors
-    /// What the engine returns.
+    /// Errors of the engine.
     pub fn close(&self) -> Result<(), MysqlError> {
         if let Some(upkeep) = self.upkeep.get() {
             upkeep.stop();
         }
         self.keep_what_was_learnt();
-        // From now on the directory may be another instance's.
+        // From now on another instance may use the directory.
         drop(self.keeper.lock().take());
         self.slow_log.close();
         self.engine.close().map_err(|error: TableError| MysqlError::from(error))
     }
 }
 
-/// The UUID of a database with that number: as random as the number is, and always the same.
+/// Derives a UUID from the number of a database; the same number gives the same UUID.
 fn uuid_of(database_id: u64) -> String {
     let digest = Sha256::digest(database_id.to_le_bytes());
     let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let part = |range| digits.get(range).unwrap_or_default();
-    // Version 8, whose bits are as one likes; variant 1.
+    // Version 8 (free format); variant 1.
     format!("{}-{}-8{}-8{}-{}", part(0..8), part(8..12), part(13..16), part(17..20), part(20..32))
 }

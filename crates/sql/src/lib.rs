@@ -1,24 +1,24 @@
-//! SQL of Leafline: statements and sessions.
+//! Sessions and statements: everything between the protocol and the planner.
 //!
-//! | module | is |
-//! |---|---|
-//! | `statement` | statements at work: queries, changes, definitions, SET, maintenance |
-//! | `properties` | the row of each kind of statement: its command, the privileges it asks for, whether it commits |
-//! | `plans` | plans that sessions keep |
-//! | `handlers` | the handlers of HANDLER that a session has open |
-//! | `show` | SHOW and DESCRIBE |
-//! | `command` | kinds of statements, as they are counted |
-//! | `digest`, `sample_text`, `index_uses`, `statement_times` | what was run so far |
-//! | [`observed`] | what is told to who watches a server |
-//! | `plan_facts`, `slow_log` | what is told of a plan, and of statements that took long |
-//! | `upkeep` | what of that is kept when the database is closed |
-//! | `advice` | which indexes would make that faster |
-//! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
-//! | [`settings`] | system variables and their values |
-//! | [`session_entry`] | a session as others see it |
-//! | `start`, `machine` | what an instance is opened with, and the memory there is |
-//! | `resource_group` | where the threads of statements may run |
-//! | [`result`] | what comes out |
+//! | module | does |
+//! ---|---|
+//! | `statement` | runs statements: queries, changes, definitions, SET, maintenance |
+//! | `properties` | says for each kind of statement its command, the privileges it needs and whether it commits |
+//! | `plans` | keeps plans for sessions |
+//! | `handlers` | keeps a session's open handlers of HANDLER |
+//! | `show` | answers SHOW and DESCRIBE |
+//! | `command` | names the kinds of statements, as they are counted |
+//! | `digest`, `sample_text`, `index_uses`, `statement_times` | count the statements that have run |
+//! | [`observed`] | gives figures to monitoring |
+//! | `plan_facts`, `slow_log` | describe plans, and log slow statements |
+//! | `upkeep` | writes digests and device figures to the directory |
+//! | `advice` | proposes indexes for a workload |
+//! | [`session`], [`instance`], [`accounts`], [`status`] | run statements, share state, check rights, count |
+//! | [`settings`] | holds the values of system variables |
+//! | [`session_entry`] | is the part of a session that other sessions see |
+//! | `start`, `machine` | derive the options of a new instance, and the memory of the machine |
+//! | `resource_group` | assigns processors and priorities to the threads of statements |
+//! | [`result`] | describes results |
 
 pub mod accounts;
 mod advice;

@@ -1,4 +1,4 @@
-//! What other sessions may see of a session: `SHOW PROCESSLIST`, and the way to `KILL` it.
+//! The part of a session that other sessions see: `SHOW PROCESSLIST` reads it, and `KILL` goes through it.
 
 use crate::plans::RunningPlan;
 use crate::resource_group::ResourceGroup;
@@ -11,69 +11,69 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
-/// The public side of a session.
+/// A session as other sessions see it.
 #[derive(Debug)]
 pub struct SessionEntry {
     /// `CONNECTION_ID()`.
     pub id: u64,
     /// The user's name.
     pub user: String,
-    /// Where the client is.
+    /// The host of the client.
     pub host: String,
-    /// The account that has let it in; none of a program that embeds the database.
+    /// The account that the client logged in as; `None` in a program that embeds the database.
     pub account: Option<AccountId>,
-    /// The number that the accounts had then.
+    /// Version of the accounts at login.
     pub admitted: u64,
-    /// Stops its statement, or ends it.
+    /// Cancels the session's statement, or ends the session.
     pub cancel: CancelToken,
-    /// How far its statement is.
+    /// Progress of the running statement.
     pub progress: Progress,
-    /// What the client has said of itself: names and values.
+    /// Connection attributes: names and values.
     attributes: OnceLock<ConnectAttributes>,
-    /// How many prepared statements it has.
+    /// Number of prepared statements.
     prepared: AtomicU64,
     state: Mutex<State>,
 }
 
-/// What a client says of itself when it comes: names and values.
+/// Connection attributes, as a client sends them at login: names and values.
 pub type ConnectAttributes = Vec<(String, String)>;
 
-/// Bytes that are kept of it: as in MySQL, attributes beyond that are left out.
+/// Limit of the kept attributes, in bytes; as in MySQL, attributes beyond it are dropped.
 pub(crate) const MOST_ATTRIBUTE_BYTES: usize = 512;
 
 #[derive(Debug)]
 struct State {
     database: Option<String>,
     statement: Running,
-    /// The text of the last statement that came as such.
+    /// Text of the last statement that was not prepared.
     text: String,
     since: Instant,
     plan: Option<RunningPlan>,
-    /// As of the end of the last statement.
+    /// Counters at the end of the last statement.
     counters: SessionCounters,
     /// Counts the executions of rare commands in this session.
     commands: RareCommands,
-    /// Whose controls its threads are under; none: nobody's.
+    /// The group that controls the session's threads; `None` for no control.
     resource_group: Option<Arc<ResourceGroup>>,
-    /// That of its transaction, if it was begun WITH CONSISTENT SNAPSHOT.
+    /// Snapshot of a transaction begun WITH CONSISTENT SNAPSHOT.
     snapshot: Option<RegisteredSnapshot>,
-    /// The last one that it began.
+    /// The last transaction that the session began.
     transaction: Option<BegunTransaction>,
 }
 
 /// A transaction that a session has begun. It may have ended.
 #[derive(Clone, Debug)]
 pub(crate) struct BegunTransaction {
-    /// Its number, larger than those of transactions before it.
+    /// Number, larger than the numbers of earlier transactions.
     pub(crate) number: u64,
-    /// When.
+    /// Time of its begin.
     pub(crate) since: SystemTime,
     pub(crate) watch: TransactionWatch,
 }
 
 static LAST_TRANSACTION: AtomicU64 = AtomicU64::new(0);
 
-/// What is running.
+/// The kind of the running statement's text.
 #[derive(Debug)]
 enum Running {
     Nothing,
@@ -84,27 +84,27 @@ enum Running {
 /// The text of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StatementText<'s> {
-    /// As it came.
+    /// The text as the client sent it.
     Of(&'s str),
-    /// Kept with a prepared statement.
+    /// The text kept with a prepared statement.
     Prepared(&'s Arc<str>),
 }
 
-/// What a session is doing.
+/// The activity of a session at one moment.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// Its current database.
+    /// The current database.
     pub database: Option<String>,
     /// The running statement.
     pub statement: Option<String>,
-    /// Since when.
+    /// Start of the running statement, or end of the last one.
     pub since: Instant,
 }
 
-/// How much of a statement is kept for the process list, in bytes.
+/// Length of a statement's text in the process list, in bytes.
 const KEPT_STATEMENT: usize = 1024;
 
-/// What is kept of a statement.
+/// Cuts a statement to `KEPT_STATEMENT` bytes, at a character boundary.
 fn beginning(sql: &str) -> &str {
     let mut end = sql.len().min(KEPT_STATEMENT);
     while !sql.is_char_boundary(end) {
@@ -145,7 +145,7 @@ impl SessionEntry {
         }
     }
 
-    /// Keeps what the client has said of itself, once.
+    /// Keeps the connection attributes; only the first call has an effect.
     pub(crate) fn set_attributes(&self, mut attributes: ConnectAttributes) {
         let mut bytes = 0;
         let end = attributes.iter().position(|(name, value)| {
@@ -157,12 +157,12 @@ impl SessionEntry {
         let _ = self.attributes.set(attributes);
     }
 
-    /// What the client has said of itself.
+    /// The connection attributes.
     pub(crate) fn attributes(&self) -> &[(String, String)] {
         self.attributes.get().map_or(&[], Vec::as_slice)
     }
 
-    /// What it is doing now.
+    /// The activity now.
     pub fn activity(&self) -> Activity {
         let state = self.state.lock();
         let statement = match &state.statement {
@@ -173,7 +173,7 @@ impl SessionEntry {
         Activity { database: state.database.clone(), statement, since: state.since }
     }
 
-    /// A statement begins; the group that the session is in.
+    /// Notes the begin of a statement and returns the session's resource group.
     pub(crate) fn begin(&self, sql: StatementText<'_>, now: Instant) -> Option<Arc<ResourceGroup>> {
         let mut state = self.state.lock();
         state.statement = match sql {
@@ -189,7 +189,8 @@ impl SessionEntry {
         state.resource_group.clone()
     }
 
-    /// The statement is over; the session has counted so much. When that was is `None` after one that took no time that anybody would see.
+    /// Notes the end of a statement, with the session's counters. `ended` is `None` after a statement too
+    /// short to be seen.
     pub(crate) fn end(&self, counters: &SessionCounters, ended: Option<Instant>) {
         self.progress.end();
         let mut state = self.state.lock();
@@ -201,19 +202,19 @@ impl SessionEntry {
         state.counters = *counters;
     }
 
-    /// What the session had counted when its last statement ended.
+    /// The session's counters at the end of its last statement.
     pub(crate) fn counters(&self) -> SessionCounters {
         self.state.lock().counters
     }
 
-    /// Forgets what the session has counted; its rare commands, which are nowhere else.
+    /// Sets the counters to zero. Returns the rare commands, which are counted nowhere else.
     pub(crate) fn forget_counters(&self) -> RareCommands {
         let mut state = self.state.lock();
         state.counters = SessionCounters::default();
         std::mem::take(&mut state.commands)
     }
 
-    /// Counts a command that is rare.
+    /// Counts a rare command.
     pub(crate) fn count_command(&self, command: Command) {
         self.state.lock().commands.count(command);
     }
@@ -223,12 +224,12 @@ impl SessionEntry {
         self.state.lock().commands.clone()
     }
 
-    /// Whether it runs a statement.
+    /// True while a statement runs.
     pub(crate) fn is_running(&self) -> bool {
         !matches!(self.state.lock().statement, Running::Nothing)
     }
 
-    /// How many prepared statements the session has.
+    /// Number of prepared statements.
     pub(crate) fn prepared(&self) -> u64 {
         self.prepared.load(Ordering::Relaxed)
     }
@@ -246,17 +247,17 @@ impl SessionEntry {
         self.state.lock().plan = Some(plan);
     }
 
-    /// The resource group that it is in.
+    /// The session's resource group.
     pub(crate) fn resource_group(&self) -> Option<Arc<ResourceGroup>> {
         self.state.lock().resource_group.clone()
     }
 
-    /// Puts it into a resource group from its next statement on, or into none.
+    /// Changes the resource group, from the next statement on; `None` for no group.
     pub(crate) fn set_resource_group(&self, group: Option<Arc<ResourceGroup>>) {
         self.state.lock().resource_group = group;
     }
 
-    /// The snapshot that other sessions may read at, too.
+    /// The snapshot, which other sessions may read at, too.
     pub(crate) fn snapshot(&self) -> Option<RegisteredSnapshot> {
         self.state.lock().snapshot.clone()
     }
@@ -265,12 +266,12 @@ impl SessionEntry {
         self.state.lock().snapshot = snapshot;
     }
 
-    /// The last transaction that it began.
+    /// The last transaction that the session began.
     pub(crate) fn transaction(&self) -> Option<BegunTransaction> {
         self.state.lock().transaction.clone()
     }
 
-    /// The session begins a transaction.
+    /// Notes the begin of a transaction and numbers it.
     pub(crate) fn begins_transaction(&self, watch: TransactionWatch) {
         let number = LAST_TRANSACTION.fetch_add(1, Ordering::Relaxed) + 1;
         self.state.lock().transaction = Some(BegunTransaction { number, since: SystemTime::now(), watch });

@@ -1,8 +1,8 @@
-//! `SHOW STATUS`: what the server and its sessions have done.
+//! `SHOW STATUS`: counters and gauges of the server and its sessions.
 //!
-//! Three sources. A session's own counters (`Handler_*`, `Leafline_*`, `Com_*`) are exact. The storage counters
-//! (`Innodb_*`, MySQL's names for the same things) are the whole server's; for a session they count since it began or
-//! since its last FLUSH STATUS, whoever caused them. Gauges are what is the case now.
+//! There are three sources. A session's own counters (`Handler_*`, `Leafline_*`, `Com_*`) are exact. The
+//! storage counters (`Innodb_*`, named as in MySQL) belong to the whole server; a session sees their growth
+//! since its begin or its last FLUSH STATUS, whichever session caused it. Gauges are current values.
 
 pub use crate::command::{Command, RareCommands};
 
@@ -14,7 +14,7 @@ use leafline_table::{ChangeBufferStats, EngineStats};
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the plans that were run read their tables.
+/// Counts how executed plans read their tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounters([u64; READ_NAMES.len()]);
 
@@ -22,7 +22,7 @@ const READ_NAMES: [&str; 6] =
     ["Select_full_join", "Select_full_range_join", "Select_range", "Select_scan", "Sort_range", "Sort_scan"];
 
 impl ReadCounters {
-    /// A plan is run.
+    /// Counts an execution of a plan.
     pub(crate) fn add(&mut self, plan: &PlanReads) {
         let counts = [
             plan.full_joins,
@@ -36,7 +36,7 @@ impl ReadCounters {
     }
 }
 
-/// The counters of a session, or the sum of many.
+/// The counters of a session, or sums over sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionCounters {
     /// Access paths and changes of rows.
@@ -44,15 +44,15 @@ pub struct SessionCounters {
     commands: [u64; FREQUENT],
     /// Statements received.
     pub questions: u64,
-    /// How the plans that were run read their tables.
+    /// How executed plans read their tables.
     pub reads: ReadCounters,
-    /// Bytes of packets from the client.
+    /// Bytes of packets received from the client.
     pub bytes_received: u64,
-    /// Bytes of packets to it.
+    /// Bytes of packets sent to the client.
     pub bytes_sent: u64,
     /// Rows sent to the client.
     pub rows_sent: u64,
-    /// Statements that came as text and were run with a plan that was there already.
+    /// Statements that came as text and ran with a kept plan.
     pub statement_cache_hits: u64,
     /// Statements that took longer than `long_query_time`.
     pub slow_queries: u64,
@@ -65,7 +65,8 @@ impl SessionCounters {
         self.count_executed(command);
     }
 
-    /// Counts a command that is none of the client's statements by itself: what EXECUTE runs, or a command of the protocol.
+    /// Counts a command that is not a statement of the client by itself: the statement of an EXECUTE, or a
+    /// command of the protocol.
     pub fn count_executed(&mut self, command: Command) {
         if let Some(count) = self.commands.get_mut(command as usize) {
             *count += 1;
@@ -106,12 +107,12 @@ impl AddAssign for SessionCounters {
     }
 }
 
-/// Requests for reads in batches (read-ahead, sorted fetches), and the sums that their means come from.
+/// Counters of batched reads (read-ahead, sorted fetches): requests, and the sums behind their means.
 const BATCHED_READS: &str = "Leafline_batched_reads";
 const BATCHED_BYTES: &str = "Leafline_batched_reads_bytes";
 const BATCHED_DEPTHS: &str = "Leafline_batched_reads_depths";
 const BATCHED_TIME: &str = "Leafline_batched_reads_time_us";
-/// Seconds that the counters are about.
+/// Seconds in which the counters have grown.
 const SINCE_FLUSH: &str = "Uptime_since_flush_status";
 
 /// The storage counters at one moment.
@@ -119,7 +120,7 @@ const SINCE_FLUSH: &str = "Uptime_since_flush_status";
 pub struct StorageCounters(Vec<(&'static str, u64)>);
 
 impl StorageCounters {
-    /// As they are now.
+    /// Reads the counters.
     pub fn read(stats: &StoreStats, uptime_seconds: u64) -> StorageCounters {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         StorageCounters(vec![
@@ -153,7 +154,7 @@ impl StorageCounters {
         ])
     }
 
-    /// What is made of others: the means of reads in batches.
+    /// Computes the means of batched reads.
     fn means(&self) -> [(&'static str, u64); 4] {
         let value = |name| self.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value);
         let requests = value(BATCHED_READS);
@@ -166,7 +167,7 @@ impl StorageCounters {
         ]
     }
 
-    /// What happened since `earlier`.
+    /// The growth since `earlier`.
     pub fn since(&self, earlier: &StorageCounters) -> StorageCounters {
         let before = earlier.0.iter().map(|(_, value)| *value).chain(std::iter::repeat(0));
         StorageCounters(
@@ -175,8 +176,9 @@ impl StorageCounters {
     }
 }
 
-/// What MySQL counts and Leafline does not have: temporary tables (what does not fit in memory goes to files, `Created_tmp_files`), tables and files that
-/// are kept open, locks of tables beside LOCK TABLES, MyISAM's key cache, delayed rows, the binary log, ranges that are chosen for each row.
+/// MySQL's variables of things that Leafline does not have, reported as 0: temporary tables (sorts and joins
+/// spill to files, `Created_tmp_files`), caches of tables and files, table locks outside LOCK TABLES,
+/// MyISAM's key cache, delayed rows, the binary log, range checks for each row.
 const NOT_THERE: [&str; 35] = [
     "Binlog_cache_disk_use",
     "Binlog_cache_use",
@@ -215,35 +217,35 @@ const NOT_THERE: [&str; 35] = [
     "Tc_log_page_waits",
 ];
 
-/// What is the case now.
+/// Current values.
 pub struct Gauges<'a> {
     /// The store.
     pub store: &'a StoreStats,
     /// The engine.
     pub engine: EngineStats,
-    /// Its change buffer.
+    /// The change buffer.
     pub change_buffer: ChangeBufferStats,
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_bytes: u64,
     /// Open connections.
     pub connections: u64,
     /// Connections made so far.
     pub connections_made: u64,
-    /// The most that were open at one time.
+    /// Highest number of connections open at one time.
     pub most_connections: u64,
-    /// Connections that ended without the client saying so.
+    /// Connections whose client left without COM_QUIT.
     pub aborted_clients: u64,
-    /// Connections that were not let in.
+    /// Refused logins.
     pub aborted_connects: u64,
-    /// Connections that run a statement.
+    /// Connections that run a statement now.
     pub running: u64,
     /// Prepared statements of all sessions.
     pub prepared: u64,
-    /// Entries of the slow query log that were not written.
+    /// Entries that the slow query log dropped.
     pub slow_log_dropped: u64,
     /// Bytes that the process has allocated.
     pub memory_used: u64,
-    /// The most that it had at one time.
+    /// Highest number of bytes allocated at one time.
     pub memory_peak: u64,
     /// Seconds since the instance was opened.
     pub uptime_seconds: u64,
@@ -300,7 +302,7 @@ impl Gauges<'_> {
             ("Leafline_write_conflicts", self.engine.conflicts),
             ("Max_used_connections", self.most_connections),
             ("Prepared_stmt_count", self.prepared),
-            // A connection has a thread of its own, which ends with it.
+            // Each connection has its own thread, which ends with it.
             ("Threads_cached", 0),
             ("Threads_connected", self.connections),
             ("Threads_created", self.connections_made),
@@ -310,7 +312,7 @@ impl Gauges<'_> {
     }
 }
 
-/// Those that only grow of what is told with the gauges.
+/// Names among the gauges whose values only grow.
 const GROWING: &[&str] = &[
     "Aborted_clients",
     "Aborted_connects",
@@ -337,16 +339,16 @@ const GROWING: &[&str] = &[
     "Threads_created",
 ];
 
-/// What a status variable is.
+/// Kind of a status variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Is {
     /// A count since the instance was opened, which only grows.
     Counter,
-    /// What is the case now.
+    /// A current value.
     Gauge,
 }
 
-/// The status variables of the server, ordered by name, without those that are made of others.
+/// The status variables of the server, ordered by name, without derived ones.
 pub(crate) fn observed(
     (sessions, commands): (&SessionCounters, &RareCommands),
     storage: &StorageCounters,

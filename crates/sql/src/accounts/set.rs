@@ -1,7 +1,7 @@
-//! The accounts and what is granted to them, as they are at one moment.
+//! The accounts and their grants at one moment.
 //!
-//! A set never changes: who changes accounts makes another one, writes it, and puts it in the place of the one before. Sessions keep the
-//! one that they have read until their next statement.
+//! A set never changes: a statement that changes accounts makes a new set, writes it, and then replaces the
+//! old one. A session keeps its set until its next statement.
 
 use super::host::{ClientHost, HostPattern};
 use super::password::StoredPassword;
@@ -11,11 +11,11 @@ use leafline_types::DateTime;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// How an account is kept from being used, if what is on disk cannot be read.
+/// The password of an account, or a stored one that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Secret {
     Password(StoredPassword),
-    /// The plugin and the text of a row that say nothing that we understand.
+    /// Plugin and text of a row that Leafline does not understand; nobody can log in with it.
     Unreadable(String, String),
 }
 
@@ -35,9 +35,9 @@ pub(crate) struct Account {
     pub(crate) requires_tls: bool,
     /// WITH MAX_USER_CONNECTIONS; 0 for any number.
     pub(crate) max_user_connections: u32,
-    /// What is granted on everything, GRANT OPTION of the static ones among it.
+    /// Privileges on everything, including GRANT OPTION of the static ones.
     pub(crate) global: Privileges,
-    /// Those of the dynamic ones that it may grant.
+    /// Dynamic privileges that the account may grant.
     pub(crate) grantable: Privileges,
 }
 
@@ -57,18 +57,18 @@ impl Account {
     }
 }
 
-/// What is granted on a table.
+/// Privileges on a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct TableGrant {
     pub(crate) privileges: Privileges,
     pub(crate) grantor: String,
-    /// When, in UTC.
+    /// Time of the grant, in UTC.
     pub(crate) granted: Option<DateTime>,
 }
 
-/// A database, as a pattern, and whom something is granted on it.
+/// The grantee and a database pattern.
 pub(crate) type DatabaseKey = (AccountId, String);
-/// A database, a table of it, and whom something is granted on it.
+/// The grantee, a database and a table.
 pub(crate) type TableKey = (AccountId, String, String);
 
 /// The accounts.
@@ -77,21 +77,21 @@ pub(crate) struct AccountSet {
     pub(crate) accounts: BTreeMap<AccountId, Account>,
     pub(crate) databases: BTreeMap<DatabaseKey, Privileges>,
     pub(crate) tables: BTreeMap<TableKey, TableGrant>,
-    /// Accounts that there are no more, with the number of the set that was the first without them: who was let in by one before has no
-    /// part in another of that name.
+    /// Dropped accounts, each with the version of the first set without it. A session admitted before that
+    /// version has no part in a new account of the same name.
     pub(crate) ended: BTreeMap<AccountId, u64>,
-    /// Why nobody can be let in: what is on disk does not say who may be, and what to do about it.
+    /// Why nobody can log in: the stored accounts cannot be read. Says also what to do about it.
     pub(crate) damage: Option<String>,
 }
 
-/// Something and the host pattern that it is for.
+/// Orders host patterns, the more specific first.
 fn more_specific(a: &str, b: &str) -> Ordering {
     HostPattern::new(a).rank().cmp(&HostPattern::new(b).rank()).then_with(|| a.cmp(b))
 }
 
 impl AccountSet {
-    /// The account that a client who calls itself `user` is let in by: the first by host, and of several for the same host the one of that
-    /// name before the anonymous one.
+    /// The account that a client logs in as: the one with the most specific host, and among accounts of one
+    /// host the named one before the anonymous one.
     pub(crate) fn account_for(&self, user: &str, client: &ClientHost) -> Option<(&AccountId, &Account)> {
         let is_for = |id: &&AccountId| {
             (id.user == user || id.user.is_empty()) && HostPattern::new(&id.host).matches(client)
@@ -103,8 +103,8 @@ impl AccountSet {
         self.accounts.get_key_value(found)
     }
 
-    /// The account whose privileges a view has that names this one: it, or else the one that lets in its user from there. Dumps name
-    /// accounts of other servers.
+    /// The account whose privileges a view with definer `named` has: the account of that name, or else the
+    /// one that `named` would log in as if it has the same user. Dumps name accounts of other servers.
     pub(crate) fn definer<'d>(&'d self, named: &'d AccountId) -> Option<&'d AccountId> {
         if self.accounts.contains_key(named) {
             return Some(named);
@@ -113,8 +113,8 @@ impl AccountSet {
         found.map(|(id, _)| id).filter(|id| id.user == named.user)
     }
 
-    /// What is granted on databases to a client that was let in as `user`: patterns, the more specific first. As in MySQL the hosts of
-    /// grants are compared with where the client is, whichever account has let it in.
+    /// Database grants of a client logged in as `user`: patterns, the more specific first. As in MySQL the
+    /// hosts of grants are compared with the client's host, whichever account it logged in as.
     pub(crate) fn databases_for(&self, user: &str, client: &ClientHost) -> Vec<(String, Privileges)> {
         let is_for = |id: &AccountId| id.user == user && HostPattern::new(&id.host).matches(client);
         let found = self.databases.iter().filter(|((id, _), _)| is_for(id));
@@ -126,7 +126,7 @@ impl AccountSet {
         found.into_iter().map(|((_, pattern), privileges)| (pattern.clone(), *privileges)).collect()
     }
 
-    /// What is granted on tables to such a client, by database and table.
+    /// Table grants of a client logged in as `user`, by database and table.
     pub(crate) fn tables_for(
         &self,
         user: &str,
@@ -146,7 +146,7 @@ impl AccountSet {
         found.into_iter().map(|(key, (_, privileges))| (key, privileges)).collect()
     }
 
-    /// What is granted on databases to that very account: patterns, the more specific first.
+    /// Database grants of exactly this account: patterns, the more specific first.
     pub(crate) fn databases_of(&self, account: &AccountId) -> Vec<(String, Privileges)> {
         let found = self.databases.iter().filter(|((id, _), _)| id == account);
         let mut found: Vec<_> = found.map(|((_, pattern), granted)| (pattern.clone(), *granted)).collect();
@@ -154,7 +154,7 @@ impl AccountSet {
         found
     }
 
-    /// What is granted on tables to that very account, by database and table.
+    /// Table grants of exactly this account, by database and table.
     pub(crate) fn tables_of(&self, account: &AccountId) -> BTreeMap<(String, String), Privileges> {
         let found = self.tables.iter().filter(|((id, ..), _)| id == account);
         let named = |((_, database, table), grant): (&TableKey, &TableGrant)| {
@@ -163,7 +163,7 @@ impl AccountSet {
         found.map(named).collect()
     }
 
-    /// Another name for an account, wherever it is named.
+    /// Renames an account, in its grants as well.
     pub(crate) fn rename(&mut self, from: &AccountId, to: &AccountId) {
         if let Some(account) = self.accounts.remove(from) {
             self.accounts.insert(to.clone(), account);
@@ -177,7 +177,7 @@ impl AccountSet {
             tables.map(|((id, database, table), granted)| ((other(id), database, table), granted)).collect();
     }
 
-    /// Takes away an account, and what was granted to it.
+    /// Removes an account and its grants.
     pub(crate) fn remove(&mut self, id: &AccountId) {
         self.accounts.remove(id);
         self.databases.retain(|(of, _), _| of != id);
@@ -185,7 +185,7 @@ impl AccountSet {
     }
 }
 
-/// The name that a pattern without wildcards is.
+/// The name that a pattern without wildcards matches; `None` for a pattern with wildcards.
 pub(crate) fn literal_name(pattern: &str) -> Option<String> {
     if pattern_rank(pattern).0 {
         return None;
@@ -201,7 +201,8 @@ pub(crate) fn literal_name(pattern: &str) -> Option<String> {
     Some(name)
 }
 
-/// What comes first is more specific: names before patterns, and these by how late their first wildcard is.
+/// Rank of a pattern; a lower rank is more specific. Names come before patterns, and patterns with a later
+/// first wildcard before others.
 fn pattern_rank(pattern: &str) -> (bool, usize) {
     let mut escaped = false;
     for (at, character) in pattern.char_indices() {
@@ -236,7 +237,7 @@ mod tests {
             ("joe", "192.0.2.1", Some(("joe", "192.0.2.1"))),
             ("joe", "192.0.2.9", Some(("joe", "192.0.2.%"))),
             ("joe", "198.51.100.1", Some(("joe", "%"))),
-            // As in MySQL: the host decides before the user.
+            // As in MySQL, the host decides before the user.
             ("joe", "localhost", Some(("", "localhost"))),
             ("eve", "127.0.0.1", Some(("", "localhost"))),
             ("eve", "192.0.2.1", None),

@@ -1,6 +1,7 @@
-//! Which indexes gain most: one after the other, each priced with those that were chosen before it (the greedy algorithm of Chaudhuri and
-//! Narasayya, VLDB 1997). A candidate is considered for a statement if it makes that cheaper alone, or with the others of the statement.
-//! What was chosen first, others that are chosen later may do nearly as well: then it is left out again.
+//! Chooses indexes greedily: each round adds the index that gains most, priced together with the indexes
+//! chosen before (Chaudhuri and Narasayya, VLDB 1997). A candidate is considered for a statement if it makes
+//! the statement cheaper alone, or together with the statement's other candidates. A chosen index is left out
+//! again if indexes chosen later do nearly as well.
 
 use super::candidates::{Demand, List};
 use super::pricing::{Priced, Proposal};
@@ -12,35 +13,36 @@ use leafline_table::TableId;
 use leafline_types::MysqlError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What an index has to save of what all statements cost.
+/// Least gain of an index, as a share of the cost of all statements.
 const LEAST_GAIN: f64 = 0.01;
-/// What it has to save of one of them to be considered for it.
+/// Least saving of an index for one statement, as a share of its cost, to be considered for the statement.
 const LEAST_SAVED: f64 = 0.02;
-/// Of what the table takes, an index may take that has all that a statement reads.
+/// Largest size of an index that holds all columns of a statement, as a share of its table.
 const MOST_OF_TABLE: f64 = 0.75;
-/// Candidates that are compared, those first that save most alone.
+/// Number of candidates that are compared: the ones that save most alone.
 const MOST_COMPARED: usize = 64;
-/// Indexes that are proposed.
+/// Greatest number of proposed indexes.
 const MOST_CHOSEN: usize = 32;
-/// Of what the statements that read an index have gained, what it has to be needed for.
+/// Least loss without an index, as a share of what the statements that read it gain, to keep the index.
 const LEAST_SHARE: f64 = 0.05;
-/// Of those that leave hardly more than the best one to be done, the smallest is taken.
+/// An index is as good as the best one if the remaining cost is at most this many times as high; the smallest
+/// of them is taken.
 const ABOUT: f64 = 1.1;
 
-/// The workload, and what is chosen for it.
+/// The workload, and the indexes chosen for it.
 pub(super) struct Chooser {
     pub queries: Vec<Query>,
-    /// What each of them costs without any index that is not there.
+    /// Prices of the queries with existing indexes alone.
     pub base: Vec<Priced>,
     proposals: Vec<Proposal>,
-    /// By proposal, the statements it is considered for.
+    /// For each proposal, the numbers of the queries that it is considered for.
     relevant: Vec<BTreeSet<usize>>,
-    /// Proposals that were chosen, each with the prices of all statements from then on.
+    /// Chosen proposals, each with the prices of all queries from its choice on.
     chosen: Vec<(usize, Vec<Priced>)>,
 }
 
 impl Chooser {
-    /// With the statements that can be priced.
+    /// Prices the queries, and keeps the ones that can be priced.
     pub fn new(session: &mut Session, all: Vec<Query>) -> Result<Chooser, MysqlError> {
         let (mut queries, mut base) = (Vec::new(), Vec::new());
         for query in all {
@@ -53,7 +55,7 @@ impl Chooser {
         Ok(Chooser { queries, base, proposals: Vec::new(), relevant: Vec::new(), chosen: Vec::new() })
     }
 
-    /// The prices with all that is chosen.
+    /// Prices of all queries with all chosen indexes.
     pub fn prices(&self) -> &[Priced] {
         self.chosen.last().map_or(&self.base, |(_, prices)| prices)
     }
@@ -63,16 +65,16 @@ impl Chooser {
         self.chosen.iter().filter_map(|(at, _)| self.proposals.get(*at))
     }
 
-    /// Nobody will ask about the proposals again.
+    /// Removes the statistics of the proposals.
     pub fn forget(&self, session: &Session) {
         let ids: Vec<u64> = self.proposals.iter().map(|proposal| proposal.id).collect();
         session.instance.statistics().forget_hypothetical(&ids);
     }
 
-    /// Chooses.
+    /// Collects the proposals and chooses among them.
     ///
     /// # Errors
-    /// 1317, 3024, and what reading pages returns.
+    /// 1317, 3024, and errors of reading pages.
     pub fn choose(&mut self, session: &mut Session) -> Result<(), MysqlError> {
         self.collect(session)?;
         let least = total(&self.queries, &self.base) * LEAST_GAIN;
@@ -82,7 +84,7 @@ impl Chooser {
                 session.cancel.check()?;
                 let Some(proposal) = self.proposals.get(at) else { continue };
                 if self.proposals().any(|chosen| chosen.begins_with(proposal)) {
-                    // It would be redundant.
+                    // A prefix of a chosen index would be redundant.
                     continue;
                 }
                 let gain = self.gain(session, at)?;
@@ -103,7 +105,8 @@ impl Chooser {
         self.note_outweighed(session, least)
     }
 
-    /// Tells of tables for which nothing was chosen which index would save most, and what its writes would cost: more than that.
+    /// Notes, for each table without a chosen index, the index that saves reads most, if its writes outweigh
+    /// that.
     fn note_outweighed(&self, session: &mut Session, least: f64) -> Result<(), MysqlError> {
         let mut best: BTreeMap<TableId, (usize, f64)> = BTreeMap::new();
         for (at, proposal) in self.proposals.iter().enumerate() {
@@ -129,7 +132,7 @@ impl Chooser {
         Ok(())
     }
 
-    /// What all statements cost with some indexes.
+    /// Prices all queries with the indexes of `supposed`.
     fn prices_with(
         &self,
         session: &mut Session,
@@ -142,7 +145,7 @@ impl Chooser {
         self.queries.iter().map(price).collect()
     }
 
-    /// Makes the proposals.
+    /// Makes the proposals, and finds the queries that each is for.
     fn collect(&mut self, session: &mut Session) -> Result<(), MysqlError> {
         let mut demand = Demand::new();
         for query in &self.queries {
@@ -165,7 +168,7 @@ impl Chooser {
                         None => {
                             let priced = self.queries.iter().zip(&self.base);
                             let made = session.propose(&wanted.table, &parts, priced)?;
-                            // Nobody wants the table twice.
+                            // An extended index is refused if it is nearly a second copy of the table.
                             let most = session.table_bytes(&wanted.table)? * MOST_OF_TABLE;
                             let made = made.filter(|proposal| !is_extended || proposal.bytes <= most);
                             let at = made.map(|proposal| {
@@ -195,7 +198,7 @@ impl Chooser {
                     saved.get_mut(*at).into_iter().for_each(|saved| *saved += saves * query.runs);
                 }
             }
-            // Some gain only together.
+            // Some indexes gain only together.
             let together = session.price(query, &all)?;
             for at in own {
                 if self.proposals.get(at).is_some_and(|proposal| together.indexes.contains(&proposal.id)) {
@@ -213,7 +216,7 @@ impl Chooser {
                 relevant.clear();
             }
         }
-        // What begins with a good candidate is one for its statements, too.
+        // An index that begins with a good candidate is considered for the candidate's queries, too.
         let compared: Vec<usize> = (0..self.proposals.len())
             .filter(|at| self.relevant.get(*at).is_some_and(|of| !of.is_empty()))
             .collect();
@@ -233,7 +236,7 @@ impl Chooser {
         Ok(())
     }
 
-    /// What is chosen, and one more.
+    /// The chosen indexes, and one more.
     fn supposed(&self, more: Option<usize>) -> HypotheticalIndexes {
         let mut supposed = HypotheticalIndexes::default();
         let chosen = self.chosen.iter().map(|(at, _)| *at).chain(more);
@@ -241,7 +244,7 @@ impl Chooser {
         supposed
     }
 
-    /// What one more index would save, less what it costs in writes; microseconds.
+    /// Saving of one more index, less its cost in writes; microseconds.
     fn gain(&self, session: &mut Session, at: usize) -> Result<f64, MysqlError> {
         let (Some(proposal), Some(relevant)) = (self.proposals.get(at), self.relevant.get(at)) else {
             return Ok(0.0);
@@ -257,7 +260,7 @@ impl Chooser {
         Ok(gain)
     }
 
-    /// Takes back what later choices have made useless.
+    /// Removes chosen indexes that no query reads any more, and prefixes of other chosen indexes.
     fn leave_out_unused(&mut self) {
         let Some((_, last)) = self.chosen.last() else { return };
         let used: BTreeSet<u64> = last.iter().flat_map(|priced| priced.indexes.iter().copied()).collect();
@@ -273,7 +276,7 @@ impl Chooser {
         self.chosen.retain(|(at, _)| is_needed(*at));
     }
 
-    /// Takes back what others that were chosen do nearly as well, that first which is needed least.
+    /// Removes chosen indexes that others replace nearly as well, the one with the least loss first.
     fn leave_out_replaced(&mut self, session: &mut Session) -> Result<(), MysqlError> {
         loop {
             let mut needless: Option<(usize, f64)> = None;
@@ -293,8 +296,9 @@ impl Chooser {
         }
     }
 
-    /// What leaving out one of the chosen indexes would cost, less what that saves in writes, microseconds; `None` if it is needed: a
-    /// statement that reads it would read none of the others of its table, or they would lose much of what they have gained.
+    /// Cost of leaving out one chosen index, less what that saves in writes; microseconds. `None` if the
+    /// index is needed: a statement that reads it would read no other index of its table, or the statements
+    /// would lose much of their gain.
     fn loss_if_replaced(&self, session: &mut Session, position: usize) -> Result<Option<f64>, MysqlError> {
         let left_out = self.chosen.get(position).and_then(|(at, _)| self.proposals.get(*at));
         let Some(left_out) = left_out else { return Ok(None) };
@@ -321,7 +325,7 @@ impl Chooser {
         Ok((loss < gained * LEAST_SHARE).then_some(loss))
     }
 
-    /// What is chosen, as it is told.
+    /// The chosen indexes, as rows of advice.
     ///
     /// # Errors
     /// 1317 and 3024.
@@ -354,7 +358,7 @@ impl Chooser {
         Ok(advice)
     }
 
-    /// Which statements gain.
+    /// Says how many statements gain, and which one most.
     fn why(&self, before: &[Priced], after: &[Priced]) -> String {
         let saved = |at: usize| match (self.queries.get(at), before.get(at), after.get(at)) {
             (Some(query), Some(before), Some(after)) => query.runs * (before.cost_us - after.cost_us),
@@ -388,7 +392,7 @@ impl Proposal {
     }
 }
 
-/// What all statements cost, as often as they run; microseconds.
+/// Cost of all statements, each as often as it runs; microseconds.
 pub(super) fn total(queries: &[Query], prices: &[Priced]) -> f64 {
     queries.iter().zip(prices).map(|(query, priced)| query.runs * priced.cost_us).sum()
 }

@@ -1,16 +1,17 @@
-//! Tables that are always empty: there are no triggers, events, routines, tablespaces and privileges on columns, and logs are files.
+//! Tables that are always empty: Leafline has no triggers, events, routines, tablespaces and column
+//! privileges, and its logs are files.
 
 use super::{
     Columns, Rows, SystemView, count_column, name_column, nullable_name, number_column, text_column,
 };
 use leafline_types::{MysqlError, SqlType};
 
-/// No rows.
+/// Returns no rows.
 pub(super) fn rows(_: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(Rows::new())
 }
 
-/// `mysql.general_log`, which dumps of all databases ask for.
+/// Columns of `mysql.general_log`, which dumps of all databases ask for.
 pub(super) fn general_log() -> Columns {
     let text = |name| text_column(name, SqlType::Text { max_bytes: 16_777_215 });
     vec![
@@ -23,7 +24,7 @@ pub(super) fn general_log() -> Columns {
     ]
 }
 
-/// `mysql.slow_log`, as well.
+/// Columns of `mysql.slow_log`, which the same dumps ask for.
 pub(super) fn slow_log() -> Columns {
     let text = |name| text_column(name, SqlType::Text { max_bytes: 16_777_215 });
     let number = |name| number_column(name, SqlType::Int { unsigned: false });
@@ -168,7 +169,7 @@ pub(super) fn parameters() -> Columns {
     ])
 }
 
-/// Of MySQL's, what tools that dump databases ask for.
+/// The columns of MySQL's FILES that dump tools ask for.
 pub(super) fn files() -> Columns {
     named(&[
         "FILE_ID",
@@ -190,7 +191,7 @@ pub(super) fn files() -> Columns {
     ])
 }
 
-/// The first is never NULL.
+/// Text columns with these names; all but the first are nullable.
 fn named(names: &[&str]) -> Columns {
     let first = names.iter().take(1).map(|name| name_column(name));
     first.chain(names.iter().skip(1).map(|name| nullable_name(name))).collect()

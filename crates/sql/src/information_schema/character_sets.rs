@@ -1,4 +1,4 @@
-//! `information_schema.CHARACTER_SETS`, `COLLATIONS` and which belong together.
+//! `information_schema.CHARACTER_SETS`, `COLLATIONS` and their mapping.
 
 use super::{Columns, Rows, SystemView, count_column, name_column, text, text_column};
 use crate::result::RowSet;
@@ -15,7 +15,7 @@ pub(super) fn columns() -> Columns {
 
 pub(super) fn rows(_: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = character_sets().rows;
-    // Here, description and default collation change places.
+    // This table swaps description and default collation of SHOW CHARACTER SET.
     rows.iter_mut().for_each(|row| row.swap(1, 2));
     Ok(rows)
 }

@@ -1,4 +1,4 @@
-//! COLUMN_STATISTICS: the histograms that ANALYZE TABLE has made, as MySQL's JSON.
+//! COLUMN_STATISTICS: the histograms of ANALYZE TABLE, as MySQL's JSON.
 
 use super::{Columns, Rows, SystemView, name_column, stored_tables};
 use leafline_table::{ColumnDef, HistogramDef, TableDef};
@@ -9,7 +9,7 @@ use leafline_types::{DateTime, ExprType, MysqlError, SqlType, Value};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The collation that MySQL names for what is no string: latin1_swedish_ci.
+/// The collation that MySQL shows for columns that are not strings: latin1_swedish_ci.
 const OF_NUMBERS: u16 = 8;
 
 pub(super) fn columns() -> Columns {
@@ -33,13 +33,13 @@ fn row(table: &TableDef, histogram: &HistogramDef) -> Option<Vec<Value>> {
     Some(names.into_iter().chain([Value::Json(json)]).collect())
 }
 
-/// The histogram as MySQL writes it. The buckets of a singleton one have a value each.
+/// The histogram in MySQL's form. A bucket of a singleton histogram has one value.
 fn document(histogram: &HistogramDef, column: &ColumnDef) -> String {
     let singleton = histogram.buckets.iter().all(|bucket| bucket.lower == bucket.upper);
     let mut cumulative = 0.0;
     let buckets = histogram.buckets.iter().map(|bucket| {
         cumulative += bucket.share;
-        // What rounding leaves of the sum is no share.
+        // Rounding may raise the sum above 1.
         let cumulative = f64::min(cumulative, 1.0);
         let (lower, upper) = (value(&bucket.lower), value(&bucket.upper));
         match singleton {
@@ -85,7 +85,7 @@ fn data_type(ty: &SqlType) -> &'static str {
     }
 }
 
-/// A value as JSON: strings in base64, so that any bytes can be one.
+/// A value as JSON. Strings are in base64, because they may hold any bytes.
 fn value(value: &Value) -> String {
     match value {
         Value::Int(number) => number.to_string(),
@@ -105,7 +105,7 @@ fn text(value: &Value, ty: &SqlType) -> Arc<str> {
     to_text(value, ty).unwrap_or_default()
 }
 
-/// 254 is the type of a string of fixed length.
+/// Encodes a string; MySQL's type 254 is a string of fixed length.
 fn encoded(bytes: &[u8]) -> String {
     format!("\"base64:type254:{}\"", base64_text(bytes, usize::MAX))
 }

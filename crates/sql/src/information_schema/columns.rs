@@ -1,4 +1,4 @@
-//! `information_schema.COLUMNS`: the columns of tables, views, and the tables that are no stored ones.
+//! `information_schema.COLUMNS`: the columns of stored tables, views and system views.
 
 use super::{
     CATALOG, Columns, Definition, Rows, SystemView, count_column, long_text, name_column, nullable_column,
@@ -15,9 +15,9 @@ use leafline_types::temporal::Zone;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Where the columns of SHOW FULL COLUMNS are among those of this table.
+/// Positions in this table of the columns of SHOW FULL COLUMNS.
 pub(crate) const SHOWN_IN_FULL: [usize; 9] = [3, 15, 14, 6, 16, 5, 17, 18, 19];
-/// Where those of SHOW COLUMNS are.
+/// Positions in this table of the columns of SHOW COLUMNS.
 pub(crate) const SHOWN: [usize; 6] = [3, 15, 6, 16, 5, 17];
 
 pub(super) fn columns() -> Columns {
@@ -55,7 +55,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     }
     let visible = system.visible();
     for view in visible.views() {
-        // A view whose tables have changed has no columns that could be described.
+        // A view that no longer fits its tables has no columns to describe.
         if let Ok(table) = view_as_table(system, view) {
             rows.extend(rows_of(system, &table));
         }
@@ -66,7 +66,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(rows)
 }
 
-/// The rows of a table that is no stored one.
+/// The rows of a system view.
 pub(crate) fn rows_of_computed(system: &SystemView<'_>, table: &Definition) -> Rows {
     let zone = system.settings.time_zone.zone();
     let columns = (table.columns)().into_iter();
@@ -90,7 +90,7 @@ pub(crate) fn rows_of(system: &SystemView<'_>, table: &TableDef) -> Rows {
     named.map(row).collect()
 }
 
-/// What the session may do with the columns of a table.
+/// The session's privileges on the columns of a table.
 fn privileges_on(system: &SystemView<'_>, [database, table]: [&str; 2]) -> String {
     let of_columns = [Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::References];
     let held = system.access.on_table(database, table);
@@ -98,7 +98,7 @@ fn privileges_on(system: &SystemView<'_>, [database, table]: [&str; 2]) -> Strin
     held.map(|privilege| privilege.name().to_lowercase()).collect::<Vec<_>>().join(",")
 }
 
-/// The column that is so many behind the first, part of a `key`, and what may be done with it, in the table of that database and name.
+/// The row of `column` at position `at` of a table, part of a `key`, with the session's privileges.
 fn row(
     table: [&str; 2],
     column: &ColumnDef,
@@ -152,7 +152,7 @@ fn data_type(ty: &SqlType) -> String {
     ty.to_string().split(['(', ' ']).next().unwrap_or_default().to_owned()
 }
 
-/// The most characters, or bytes of a string of bytes, and the most bytes of a value.
+/// Greatest length of a value in characters (in bytes for binary strings), and in bytes.
 fn lengths(column: &ColumnDef) -> Option<(u32, u32)> {
     let of_character = column.collation.charset().max_bytes();
     let in_characters = |len: u32| Some((len, len.saturating_mul(of_character)));
@@ -166,7 +166,7 @@ fn lengths(column: &ColumnDef) -> Option<(u32, u32)> {
     }
 }
 
-/// Digits of a number in all, and behind the point.
+/// Precision and scale of a number.
 fn digits(ty: &SqlType) -> (Option<u64>, Option<u64>) {
     match ty {
         SqlType::Bit { len } => (Some((*len).into()), None),
@@ -196,7 +196,7 @@ fn extra(column: &ColumnDef) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// PRI, UNI or MUL, as MySQL shows it: the strongest that applies.
+/// PRI, UNI or MUL, as in MySQL: the first that applies.
 fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
     if table.primary_key().is_some_and(|parts| parts.iter().any(|part| part.column == ordinal)) {
         return "PRI";

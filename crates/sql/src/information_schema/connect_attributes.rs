@@ -1,4 +1,5 @@
-//! `performance_schema.session_connect_attrs` and `session_account_connect_attrs`: what clients have said of themselves when they came.
+//! `performance_schema.session_connect_attrs` and `session_account_connect_attrs`: the connection attributes
+//! of clients.
 
 use super::{Columns, Rows, SystemView, name_column, nullable_column, number_column, text, text_column};
 use crate::session_entry::SessionEntry;
@@ -14,12 +15,12 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-/// Those of all sessions.
+/// The attributes of all sessions.
 pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(rows_of(system, |_| true))
 }
 
-/// Those of the sessions of the session's own account.
+/// The attributes of the sessions of the current account.
 pub(super) fn account_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let own = system.access.account();
     Ok(rows_of(system, |entry| entry.account.as_ref() == Some(&own)))

@@ -14,7 +14,7 @@ fn named(table: &TableDef, constraint: &str) -> Vec<Value> {
     [CATALOG, &table.database, constraint].map(text).into()
 }
 
-/// The primary key and the unique ones.
+/// The primary key and the unique keys.
 fn unique(table: &TableDef) -> impl Iterator<Item = &Arc<IndexDef>> {
     table.indexes.iter().filter(|index| index.is_unique() && !index.parts.is_empty())
 }
@@ -105,7 +105,7 @@ pub(super) fn referential_rows(system: &SystemView<'_>) -> Result<Rows, MysqlErr
     Ok(rows)
 }
 
-/// The unique key over the columns that a foreign key refers to.
+/// Name of the unique key that a foreign key refers to.
 fn referred_key<'t>(parent: &'t TableDef, key: &ForeignKeyDef) -> Option<&'t str> {
     let is_it = |index: &&Arc<IndexDef>| {
         let names = index.parts.iter().filter_map(|part| parent.columns.get(part.column));

@@ -1,5 +1,6 @@
-//! `information_schema.INNODB_INDEX_STATS`: how the trees of indexes lie in the file. It begins as Percona's table of that name; the rest is estimated by a
-//! look at few pages of each. `leafline inspect` looks at all.
+//! `information_schema.INNODB_INDEX_STATS`: the layout of the trees of indexes in the file. The first columns
+//! are those of Percona's table of that name; the others are estimates from a sample of leaves. `leafline
+//! inspect` reads all leaves.
 
 use super::sizes::Sizes;
 use super::{
@@ -12,7 +13,7 @@ use leafline_table::{TableDef, TableError, Tree};
 use leafline_types::{Decimal, MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Most leaves of an index that are looked at.
+/// Size of the sample of an index: at most this many leaves.
 const LEAVES: SampledLeaves = SampledLeaves { most: 32, read: true };
 
 pub(super) fn columns() -> Columns {
@@ -88,12 +89,12 @@ fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>, sizes: &Sizes) -> Res
     Ok(rows)
 }
 
-/// With a digit behind the point.
+/// A share in percent, with one decimal.
 fn percent(share: f64) -> Value {
     Decimal::parse(&format!("{:.1}", share * 100.0)).map_or(Value::Null, Value::Decimal)
 }
 
-/// The share of its leaves that entries take, by a sample of them; none where nothing could be looked at.
+/// Mean fill of a sample of leaves, as a share of their size; `None` if no leaf was read.
 fn fill(tree: &Tree) -> Result<Option<f64>, MysqlError> {
     let (mut leaves, mut sum) = (0, 0.0);
     let looked = tree.sample(&[], None, LEAVES, &mut |leaf, _| {

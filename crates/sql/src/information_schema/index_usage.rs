@@ -10,7 +10,7 @@ pub(super) fn unused_columns() -> Columns {
     ["object_schema", "object_name", "index_name"].map(name_column).into()
 }
 
-/// Indexes that are not unique and that no plan has used that was run since the database was opened.
+/// Indexes that are not unique and that no plan has used since the database was opened.
 pub(super) fn unused_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let uses = system.instance.index_uses();
     let mut rows = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn redundant_columns() -> Columns {
     ]
 }
 
-/// Indexes that do nothing that another does not.
+/// Indexes that another index replaces.
 pub(super) fn redundant_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let mut rows = Vec::new();
     for table in users_tables(system) {
@@ -72,7 +72,7 @@ pub(super) fn redundant_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError
     Ok(rows)
 }
 
-/// The columns of an index.
+/// Names of the columns of an index.
 fn names(table: &TableDef, index: &IndexDef) -> String {
     let parts = index.parts.iter().filter_map(|part| table.columns.get(part.column));
     parts.map(|column| column.name.as_str()).collect::<Vec<_>>().join(",")

@@ -1,4 +1,5 @@
-//! `information_schema.KEYWORDS`: the reserved words. Others mean something at some places, and are names elsewhere.
+//! `information_schema.KEYWORDS`: the reserved words. Other words are keywords in some places and names
+//! elsewhere.
 
 use super::{Columns, Rows, SystemView, nullable_column, text, text_column};
 use leafline_syntax::reserved_words;

@@ -1,5 +1,6 @@
-//! The tables of `information_schema`, `performance_schema` and `sys` that there are, and those of `mysql` that are no stored ones. A statement that names one is bound with the rows it has then, and bound anew for each
-//! execution. SHOW TABLE STATUS, COLUMNS and INDEX show columns of the same rows.
+//! System views: the tables of `information_schema`, `performance_schema` and `sys`, and those of `mysql`
+//! that are not stored. A statement that names one is bound together with its current rows, and bound anew
+//! for each execution. SHOW TABLE STATUS, COLUMNS and INDEX select columns of the same rows.
 
 mod absent;
 mod character_sets;
@@ -49,27 +50,25 @@ pub(crate) type Columns = Vec<(String, ExprType)>;
 /// Values by row.
 pub(crate) type Rows = Vec<Vec<Value>>;
 
-/// The name that the standard gives to the only catalog there is.
+/// The standard's name of the only catalog.
 const CATALOG: &str = "def";
 
-/// What a table that is no stored one is called, and where its rows come from.
+/// A system view, with the function that computes its rows.
 pub(crate) struct Definition {
-    /// Its database, which is none in the catalog.
+    /// Its database, which the catalog does not list.
     pub(crate) database: &'static str,
-    /// Its name.
     pub(crate) name: &'static str,
-    /// Its columns.
     pub(crate) columns: fn() -> Columns,
     rows: fn(&SystemView<'_>) -> Result<Rows, MysqlError>,
 }
 
 impl Definition {
-    /// What `TABLE_TYPE` calls it. All that there is in `sys` are views, as in MySQL.
+    /// Its `TABLE_TYPE`. Everything in `sys` is a view, as in MySQL.
     pub(crate) fn kind(&self) -> &'static str {
         if self.database == SYS { "VIEW" } else { "SYSTEM VIEW" }
     }
 
-    /// A query with the columns of the table, for SHOW CREATE VIEW: the rows are computed by no query.
+    /// A query with the view's columns, for SHOW CREATE VIEW; the rows themselves come from code.
     pub(crate) fn view_query(&self) -> String {
         let columns = (self.columns)().into_iter();
         let columns: Vec<String> = columns.map(|(name, _)| format!("NULL AS {}", quoted(&name))).collect();
@@ -77,7 +76,7 @@ impl Definition {
     }
 }
 
-/// All such tables, by database and name.
+/// All system views, by database and name.
 pub(crate) const TABLES: &[Definition] = &[
     standard("CHARACTER_SETS", character_sets::columns, character_sets::rows),
     standard("CHECK_CONSTRAINTS", constraints::check_columns, constraints::check_rows),
@@ -165,20 +164,20 @@ const fn in_sys(
     Definition { database: SYS, name, columns, rows }
 }
 
-/// The tables of such a database.
+/// The system views of a database.
 pub(crate) fn tables_of(database: &str) -> impl Iterator<Item = &'static Definition> {
     TABLES.iter().filter(move |table| table.database.eq_ignore_ascii_case(database))
 }
 
-/// The table of that name.
+/// The system view of this name.
 pub(crate) fn definition(database: &str, name: &str) -> Option<&'static Definition> {
     tables_of(database).find(|table| table.name.eq_ignore_ascii_case(name))
 }
 
-/// The table of that name, with the rows it has now.
+/// The system view of this name, with its current rows.
 ///
 /// # Errors
-/// What reading the data returns that they are computed from.
+/// Errors of reading the data behind the rows.
 pub(crate) fn table(
     system: &SystemView<'_>,
     database: &str,
@@ -193,18 +192,18 @@ pub(crate) fn table(
 }
 
 thread_local! {
-    /// Whether rows of a table are computed.
+    /// True while this thread computes rows of a system view.
     static COMPUTING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Rows of a table are computed on this thread. What is computed of views binds their queries, which may read such tables again: for their
-/// columns alone, so that no rows are computed for them, and none without end.
+/// Marks that this thread computes rows. Rows about views bind the views' queries, which may name system
+/// views again; these then give columns without rows, so that the recursion ends.
 struct Computing;
 
 impl Computing {
-    /// `None` if rows are computed already.
+    /// Returns `None` if the thread computes rows already.
     fn begin() -> Option<Computing> {
-        // A value made in vain would end the one that there is.
+        // A second value would clear the mark when it is dropped.
         (!COMPUTING.replace(true)).then(|| Computing)
     }
 }
@@ -215,7 +214,7 @@ impl Drop for Computing {
     }
 }
 
-/// The error of a table that there is not, if its database is one of these.
+/// The error for a missing table of one of these databases.
 pub(crate) fn missing(database: &str, name: &str) -> Option<MysqlError> {
     let known = self::database(database)?;
     Some(match known {
@@ -224,29 +223,29 @@ pub(crate) fn missing(database: &str, name: &str) -> Option<MysqlError> {
     })
 }
 
-/// The stored tables that the session may know of, by database and name.
+/// The stored tables that the session may see, by database and name.
 fn stored_tables(system: &SystemView<'_>) -> Vec<Arc<TableDef>> {
     system.visible().tables().cloned().collect()
 }
 
-/// Those that are not the server's own.
+/// The stored tables without the server's own.
 fn users_tables(system: &SystemView<'_>) -> Vec<Arc<TableDef>> {
     let mut tables = stored_tables(system);
     tables.retain(|table| table.database != SYSTEM_DATABASE);
     tables
 }
 
-/// What `look` finds in a table. Where the table has been changed since its definition was read it looks at the new one; a table that was dropped
-/// gives nothing. So a statement about all tables goes on beside DDL.
+/// Calls `look` with the current definition of a table: with a newer one if the table was changed, and not at
+/// all once it is dropped. So a statement about all tables continues beside DDL.
 ///
 /// # Errors
-/// What `look` returns, but for 1412; 1317 if the statement is to stop.
+/// Errors of `look` except 1412; 1317 if the statement is cancelled.
 pub(crate) fn of_current<T: Default>(
     system: &SystemView<'_>,
     table: &Arc<TableDef>,
     look: impl Fn(&Arc<TableDef>) -> Result<T, MysqlError>,
 ) -> Result<T, MysqlError> {
-    /// How often a definition is looked at that is not in force any more, and has no successor yet.
+    /// Number of attempts with a definition that is no longer in force and has no successor yet.
     const PATIENCE: u32 = 1000;
     let mut table = table.clone();
     for _ in 0..PATIENCE {
@@ -264,7 +263,7 @@ pub(crate) fn of_current<T: Default>(
     Ok(T::default())
 }
 
-/// A value of a text, and of none.
+/// A string, or NULL for `None`.
 fn text<'a>(value: impl Into<Option<&'a str>>) -> Value {
     value.into().map_or(Value::Null, Value::string)
 }
@@ -273,12 +272,12 @@ fn yes_no(yes: bool) -> Value {
     text(if yes { "YES" } else { "NO" })
 }
 
-/// A column of numbers of a type.
+/// A column of a numeric type.
 fn number_column(name: &str, ty: SqlType) -> (String, ExprType) {
     (name.into(), ExprType::column(ty, false, Collation::Binary))
 }
 
-/// A column of numbers or moments that may be NULL.
+/// A column of a numeric or temporal type that may be NULL.
 fn nullable_column(name: &str, ty: SqlType) -> (String, ExprType) {
     (name.into(), ExprType::column(ty, true, Collation::Binary))
 }

@@ -1,4 +1,5 @@
-//! `information_schema.OPTIMIZER_TRACE`: what the optimizer compared for the last statement that was planned with `optimizer_trace`.
+//! `information_schema.OPTIMIZER_TRACE`: the trace of the last statement that was planned under
+//! `optimizer_trace`.
 
 use super::{Columns, Rows, SystemView, long_text, number_column, text};
 use leafline_types::{MysqlError, SqlType, Value};

@@ -1,4 +1,4 @@
-//! `information_schema.PARTITIONS`: a row for each partition, and one for each table without.
+//! `information_schema.PARTITIONS`: a row for each partition, and a row for each table without partitions.
 
 use super::sizes::{Sizes, TableBytes};
 use super::{
@@ -56,7 +56,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
             let TableBytes { data, indexes, free } = sizes.of_stored(stored);
             let of_rows =
                 [count, data.checked_div(count).unwrap_or(0), data, 0, indexes, free].map(Value::UInt);
-            // Moments are not kept, and there is no checksum.
+            // Times of changes and checksums are not kept.
             let of_rows = [of_rows.to_vec(), vec![Value::Null; 4]].concat();
             let group = text(if table.is_partitioned() { "default" } else { "" });
             let names = [CATALOG, &table.database, &table.name].map(text);
@@ -70,7 +70,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(rows)
 }
 
-/// What a partition is, and its comment.
+/// The columns that describe a partition, and its comment.
 fn described(
     table: &Arc<TableDef>,
     scheme: &PartitionScheme,

@@ -8,14 +8,16 @@ use leafline_syntax::AccountId;
 use leafline_types::Value;
 use std::sync::Arc;
 
-/// The accounts, and those of them that a session may know of: all if it may read the tables that they are in, else its own.
+/// The accounts, and a test for the ones that the session may see: all accounts if it may read the grant
+/// tables, otherwise its own.
 fn seen(system: &SystemView<'_>) -> (Arc<AccountSet>, impl Fn(&AccountId) -> bool + use<>) {
     let all = system.access.on_database("mysql").has(Privilege::Select);
     let own = system.access.account();
     (system.instance.accounts().set(), move |id: &AccountId| all || *id == own)
 }
 
-/// A row each of a set, or one for USAGE: whose, of what, which, and whether it may be granted.
+/// A row for each privilege of a set, or one for USAGE: grantee, object, privilege, and whether it may be
+/// granted.
 fn rows_of(
     id: &AccountId,
     of: &[&str],

@@ -1,4 +1,4 @@
-//! `information_schema.PROCESSLIST`, with how far statements are, as MariaDB has it.
+//! `information_schema.PROCESSLIST`, with the progress of statements as in MariaDB.
 
 use super::{Columns, Rows, SystemView, name_column, number_column, text, text_column};
 use crate::session_entry::Activity;
@@ -47,7 +47,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(rows.collect())
 }
 
-/// The type of a share in percent.
+/// Type of a share in percent.
 pub(crate) const PERCENT: SqlType =
     SqlType::Decimal { precision: 7, scale: 3, unsigned: false, zerofill: false };
 
@@ -56,7 +56,7 @@ pub(crate) fn percent(share: f64) -> Value {
     Value::Decimal(Decimal::from_i128((share * 1000.0).round() as i128, 3))
 }
 
-/// What a session does: its command, and what of that at the moment.
+/// The command of a session, and its stage.
 pub(crate) fn doing(activity: &Activity, stage: Stage) -> (&'static str, &'static str) {
     if activity.statement.is_some() { ("Query", stage.name()) } else { ("Sleep", "") }
 }

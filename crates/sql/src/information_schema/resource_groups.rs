@@ -1,4 +1,4 @@
-//! RESOURCE_GROUPS.
+//! `information_schema.RESOURCE_GROUPS`.
 
 use super::{Columns, Rows, SystemView, name_column, number_column, text, text_column};
 use crate::accounts::Privilege;

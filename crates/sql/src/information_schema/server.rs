@@ -47,7 +47,7 @@ pub(super) fn plugin_rows(_: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(PLUGINS.into_iter().map(row).collect())
 }
 
-/// The columns of a table of privileges; `of` are the names of what each is granted on.
+/// The columns of a privilege table; `of` names the columns of the object.
 fn columns_of_privileges(of: &[&str]) -> Columns {
     let mut columns =
         vec![text_column("GRANTEE", SqlType::Varchar { len: 292 }), name_column("TABLE_CATALOG")];
@@ -79,7 +79,7 @@ pub(super) fn table_privilege_rows(system: &SystemView<'_>) -> Result<Rows, Mysq
     Ok(privileges::table_privileges(system))
 }
 
-/// What MySQL's plugins of that kind would be: name, type, what it is.
+/// The plugins as MySQL would list them: name, type, description.
 pub(crate) const PLUGINS: [(&str, &str, &str); 4] = [
     ("mysql_native_password", "AUTHENTICATION", "Passwords by SHA-1 and a challenge"),
     ("caching_sha2_password", "AUTHENTICATION", "Passwords by SHA-256, salted"),
@@ -87,10 +87,11 @@ pub(crate) const PLUGINS: [(&str, &str, &str); 4] = [
     ("MyISAM", "STORAGE ENGINE", "Leafline's heaps, transactions, recovery"),
 ];
 
-/// The license of all of them.
+/// License of the plugins.
 pub(crate) const LICENSE: &str = "Apache-2.0";
 
-/// The organisations that tables can have, under the names of engines; `default` is that of tables that do not say.
+/// The organisations of tables, under the names of engines; `default` is the one of tables that name no
+/// engine.
 pub(crate) fn engines(default: Organisation) -> RowSet {
     let mut rows = RowSet::text(["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
     for (organisation, comment) in [

@@ -1,4 +1,4 @@
-//! How many bytes tables and indexes take.
+//! Sizes of tables and indexes, in bytes.
 
 use super::SystemView;
 use leafline_storage::{SegmentId, SegmentInfo};
@@ -6,18 +6,18 @@ use leafline_table::{Catalog, TableDef};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes of a table.
+/// Bytes that a table takes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TableBytes {
-    /// Of the rows, with the values outside them.
+    /// Bytes of rows and overflow values.
     pub(super) data: u64,
-    /// Of the secondary indexes.
+    /// Bytes of secondary indexes.
     pub(super) indexes: u64,
-    /// Of pages that belong to it and hold nothing.
+    /// Bytes of the table's empty pages.
     pub(super) free: u64,
 }
 
-/// The sizes of all trees, as they were at one moment.
+/// Sizes of all trees at one moment.
 pub(super) struct Sizes {
     segments: HashMap<SegmentId, SegmentInfo>,
     page: u64,
@@ -40,7 +40,7 @@ impl Sizes {
         self.segments.get(&tree)
     }
 
-    /// Bytes of a tree that are in use, and bytes of pages that are its own and hold nothing.
+    /// Bytes of a tree's used pages, and of its empty pages.
     pub(super) fn of_tree(&self, tree: SegmentId) -> (u64, u64) {
         self.segment(tree).map_or((0, 0), |segment| {
             (segment.pages * self.page, segment.allocated.saturating_sub(segment.pages) * self.page)
@@ -62,7 +62,7 @@ impl Sizes {
         sum
     }
 
-    /// Bytes of a table.
+    /// Bytes of a table with all its partitions.
     pub(super) fn of_table(&self, table: &Arc<TableDef>) -> TableBytes {
         table.stored().map(|stored| self.of_stored(stored)).fold(TableBytes::default(), |sum, one| {
             TableBytes {

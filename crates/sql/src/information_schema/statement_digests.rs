@@ -1,5 +1,5 @@
-//! `performance_schema.events_statements_summary_by_digest`, with what was expected beside what was found, and
-//! `sys.statements_with_wrong_estimates`: the same, those first whose estimates were off most.
+//! `performance_schema.events_statements_summary_by_digest` with estimated beside actual rows, and
+//! `sys.statements_with_wrong_estimates` with the same rows, ordered by how far estimates are off.
 
 use super::{Columns, Rows, SystemView, count_column, nullable_column, number_column, text, text_column};
 use crate::digest::{Counts, Digest, quantile};
@@ -7,10 +7,10 @@ use leafline_types::{DateTime, MysqlError, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An estimate that is off by less is right.
+/// The least q-error of a wrong estimate.
 const WRONG: f64 = 2.0;
 
-/// As MySQL counts time.
+/// A time in MySQL's unit, picoseconds.
 fn picoseconds(time: Duration) -> Value {
     Value::UInt(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000))
 }

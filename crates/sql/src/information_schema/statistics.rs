@@ -8,7 +8,7 @@ use leafline_table::{IndexDef, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Where the columns of SHOW INDEX are among those of this table.
+/// Positions in this table of the columns of SHOW INDEX.
 pub(crate) const SHOWN: [usize; 15] = [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
 
 pub(super) fn columns() -> Columns {
@@ -45,7 +45,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
 /// The rows of one table.
 ///
 /// # Errors
-/// What sampling an index returns.
+/// Errors of sampling an index.
 pub(crate) fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
     for (number, index) in table.indexes.iter().enumerate().filter(|(_, index)| !index.parts.is_empty()) {
@@ -82,7 +82,7 @@ pub(crate) fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>) -> Result<
     Ok(rows)
 }
 
-/// Estimated number of distinct values of each prefix of the parts; none of an index that cannot be read.
+/// Estimated number of distinct values for each prefix of the parts; empty for an index that cannot be read.
 fn cardinalities(
     system: &SystemView<'_>,
     table: &TableDef,

@@ -1,4 +1,4 @@
-//! The parts of a server and of one session that tables of information_schema, and SHOW, are computed from.
+//! The parts of an instance and a session that system views and SHOW are computed from.
 
 use crate::accounts::Access;
 use crate::instance::Instance;
@@ -8,17 +8,17 @@ use leafline_planner::binder::BindContext;
 use leafline_types::CancelToken;
 use std::sync::Arc;
 
-/// A session, as far as computed tables show it or obey it.
+/// A session as system views see it.
 pub(crate) struct SystemView<'s> {
     /// The instance.
     pub(crate) instance: &'s Arc<Instance>,
     /// The session's settings.
     pub(crate) settings: &'s Settings,
-    /// What the session may do: the rows are about what it may know of.
+    /// The session's rights: it sees rows about objects that it may know.
     pub(crate) access: &'s Access,
-    /// Stops the statement.
+    /// Cancels the statement.
     pub(crate) cancel: &'s CancelToken,
-    /// The trace of the last statement that was traced.
+    /// Trace of the last traced statement.
     pub(crate) optimizer_trace: Option<&'s OptimizerTrace>,
     /// Binds the queries of views.
     pub(crate) binding: BindContext<'s>,

@@ -1,4 +1,4 @@
-//! `information_schema.TABLES`: tables, views, and the tables that are no stored ones.
+//! `information_schema.TABLES`: stored tables, views and system views.
 
 use super::sizes::{Sizes, TableBytes};
 use super::{
@@ -10,7 +10,7 @@ use leafline_table::{TableDef, ViewDef};
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Where the columns of SHOW TABLE STATUS are among those of this table.
+/// Positions in this table of the columns of SHOW TABLE STATUS.
 pub(crate) const SHOWN: [usize; 18] = [2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20];
 
 pub(super) fn columns() -> Columns {
@@ -50,7 +50,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     Ok(rows)
 }
 
-/// The rows of the tables and views of one database, by name.
+/// The rows of a database's tables and views, by name.
 pub(crate) fn rows_of(system: &SystemView<'_>, database: &str) -> Rows {
     let sizes = Sizes::now(system);
     let visible = system.visible();
@@ -90,7 +90,7 @@ fn stored(system: &SystemView<'_>, table: &Arc<TableDef>, sizes: &Sizes) -> Vec<
     [&named[..], &is].concat()
 }
 
-/// The options that a table was created with, as far as it has no columns of their own.
+/// The options of a table that have no column of their own.
 fn create_options(table: &TableDef) -> String {
     let pack_keys = table.options.pack_keys.map(|pack_keys| format!("pack_keys={}", u8::from(pack_keys)));
     let partitioned = table.is_partitioned().then(|| "partitioned".to_owned());

@@ -1,5 +1,6 @@
-//! `information_schema.INNODB_TABLESPACES`: the one file that all tables are in. It begins as MySQL's table; what of the file is nobody's
-//! follows. What is within tables is in TABLES and INNODB_INDEX_STATS.
+//! `information_schema.INNODB_TABLESPACES`: the one file that holds all tables. The first columns are
+//! MySQL's; the others describe pages that belong to no table. TABLES and INNODB_INDEX_STATS describe the
+//! pages of tables.
 
 use super::{Columns, Rows, SystemView, count_column, name_column, text};
 use crate::accounts::Privilege;

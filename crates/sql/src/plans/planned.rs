@@ -1,4 +1,4 @@
-//! A statement that was bound and planned once, and is executed any number of times.
+//! A statement that is bound and planned once and executed many times.
 
 use super::parameters::Parameters;
 use super::{ByKey, ShortWay, TableUse};
@@ -18,32 +18,32 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-/// A statement that is ready to run, and what must not have changed meanwhile.
+/// A statement that is ready to run, and the versions that it is valid for.
 pub(crate) struct Planned {
     pub(crate) work: Arc<Work>,
     pub(crate) parts: Arc<PlanParts>,
     /// Warnings that binding gave, raised again at each execution.
     pub(crate) warnings: Vec<MysqlError>,
-    /// What its parameters were taken to be.
+    /// Types of the parameters that the plan assumes.
     pub(crate) parameters: Parameters,
-    /// The values of variables are in the plan.
+    /// True if the plan contains values of variables.
     pub(crate) reads_variables: bool,
-    /// The version of the definitions.
+    /// Version of the catalog.
     pub(crate) catalog_version: u64,
-    /// The version of the session's own tables.
+    /// Version of the session's own tables.
     pub(crate) own_tables: u64,
-    /// The version of the accounts: what it does was allowed then.
+    /// Version of the accounts under which the privileges were checked.
     pub(crate) access_version: u64,
-    /// Who runs it may see how.
+    /// True if the account may see the plan.
     pub(crate) explainable: bool,
-    /// The tables it uses.
+    /// The tables of the statement.
     pub(crate) uses: Vec<TableUse>,
     pub(crate) settings: Settings,
     pub(crate) database: Option<String>,
     /// The tables read, with their row counts when the plan was made.
     pub(crate) sizes: Vec<(TableId, u64)>,
     pub(crate) chosen: Chosen,
-    /// The time that a hint gives it, milliseconds.
+    /// Limit of a hint, milliseconds.
     pub(crate) max_execution_time: Option<u64>,
     pub(crate) short_way: Mutex<ShortWay>,
     pub(crate) digest: Arc<Digest>,
@@ -51,11 +51,12 @@ pub(crate) struct Planned {
     pub(crate) runs: PlanExecutions,
 }
 
-/// What of a plan was chosen for the values of parameters.
+/// How the choice of the plan depends on the values of parameters.
 pub(crate) enum Chosen {
-    /// These scans, or none.
+    /// The choice depended on the costs of these scans, which are estimated again for other values; an empty
+    /// list suits all values.
     Scans(Vec<Arc<Scan>>),
-    /// What would be chosen for others is not known: it was for these, and is, for so many runs more.
+    /// The plan is used for these values alone, and for that many more runs.
     For(Vec<Value>, AtomicU32),
 }
 
@@ -77,7 +78,7 @@ pub(crate) enum Work {
     Select {
         plan: Arc<Plan>,
         columns: Arc<[ColumnMeta]>,
-        /// With SQL_CALC_FOUND_ROWS: the LIMIT, which the plan does not know.
+        /// The LIMIT of a statement with SQL_CALC_FOUND_ROWS, which the plan does not contain.
         window: Option<RowLimit>,
     },
     Insert {
@@ -98,7 +99,7 @@ pub(crate) enum Work {
         work: Box<Work>,
         how: How,
     },
-    /// A SELECT whose rows go elsewhere.
+    /// A SELECT whose rows go into variables or a file.
     Into {
         work: Box<Work>,
         into: Into,
@@ -106,7 +107,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Whether it runs a SELECT.
+    /// True if executing it runs a SELECT.
     pub(crate) fn runs_query(&self) -> bool {
         match self {
             Work::Select { .. } | Work::Into { .. } => true,
@@ -115,7 +116,7 @@ impl Work {
         }
     }
 
-    /// What a statement of this kind makes of it: into variables, or explained as `how` says.
+    /// Wraps the work as its statement asks: into variables or a file, or explained as `how` says.
     pub(crate) fn for_statement(self, kind: &StatementKind, how: Option<How>) -> Result<Work, MysqlError> {
         if let (
             StatementKind::SelectInto { into: Into::Variables(variables), .. },
@@ -129,7 +130,7 @@ impl Work {
             (Some(How::Analyze), _) if !matches!(self, Work::Select { .. }) => {
                 Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"))
             }
-            // What is explained is not done.
+            // An explained INTO is not executed.
             (Some(how), _) => Ok(Work::Explain { work: Box::new(self), how }),
             (None, StatementKind::SelectInto { into, .. }) => {
                 Ok(Work::Into { work: Box::new(self), into: into.clone() })
@@ -138,7 +139,7 @@ impl Work {
         }
     }
 
-    /// The plan of the rows that it reads.
+    /// The plan of the rows that the statement reads.
     pub(crate) fn plan(&self) -> Option<&Plan> {
         match self {
             Work::Select { plan, .. } | Work::Update { plan, .. } | Work::Delete { plan, .. } => Some(plan),
@@ -149,7 +150,7 @@ impl Work {
 }
 
 impl Planned {
-    /// The columns of the rows that it gives.
+    /// The columns of the result.
     pub(crate) fn columns(&self) -> &[ColumnMeta] {
         match &*self.work {
             Work::Select { columns, .. } => columns,
@@ -157,7 +158,7 @@ impl Planned {
         }
     }
 
-    /// The plan, if it is a query whose rows are shown as the plan gives them.
+    /// The plan, if the statement is a query that returns the rows of the plan unchanged.
     pub(crate) fn query(&self) -> Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)> {
         match &*self.work {
             Work::Select { plan, columns, window: None } => Some((plan, columns)),
@@ -165,7 +166,7 @@ impl Planned {
         }
     }
 
-    /// Whether the tables that it uses are as they were in `catalog`.
+    /// True if the tables of the plan are in `now` as they were in `catalog`.
     pub(crate) fn has_tables_of(&self, catalog: &Catalog, now: &Catalog) -> bool {
         catalog.version() == now.version()
             || self.sizes.iter().all(|(table, _)| {
@@ -176,12 +177,11 @@ impl Planned {
             })
     }
 
-    /// The tables that it uses.
     pub(crate) fn uses(&self) -> &[TableUse] {
         &self.uses
     }
 
-    /// Milliseconds that it may take, if it is a query; 0 if as many as it likes.
+    /// Time limit of a query, milliseconds; 0 for none.
     pub(crate) fn time_limit(&self, settings: &Settings) -> u64 {
         self.max_execution_time.unwrap_or(settings.max_execution_time)
     }
@@ -194,7 +194,7 @@ impl Planned {
         &self.parts
     }
 
-    /// Whether it has no parts, nor anything to say each time that it is run.
+    /// True if the plan has no subqueries, no common tables and no warnings.
     pub(crate) fn is_plain(&self) -> bool {
         self.warnings.is_empty() && self.parts.subqueries.is_empty() && self.parts.commons.is_empty()
     }
@@ -203,7 +203,7 @@ impl Planned {
         self.short_way.lock()
     }
 
-    /// The numbers of the indexes that it may read.
+    /// Ids of the indexes that the plans read.
     pub(crate) fn indexes(&self) -> BTreeSet<u64> {
         let mut found = BTreeSet::new();
         let plans = self.work.plan().into_iter().chain(self.parts.plans());
@@ -215,7 +215,7 @@ impl Planned {
         found
     }
 
-    /// What it is expected to cost with what it refers to, microseconds.
+    /// Estimated cost with its subqueries and common tables, microseconds.
     pub(crate) fn cost_us(&self) -> f64 {
         let once =
             self.parts.subqueries.values().filter(|subquery| !subquery.became_join && !subquery.is_dependent);
@@ -224,24 +224,24 @@ impl Planned {
         self.work.plan().into_iter().chain(parts).map(|plan| plan.root.estimate.cost_us).sum()
     }
 
-    /// Rows that are expected: of the result, or to be changed.
+    /// Estimated rows: of the result, or to be changed.
     pub(crate) fn expected_rows(&self) -> f64 {
         self.work.plan().map_or(0.0, |plan| plan.root.estimate.rows)
     }
 }
 
-/// What EXPLAIN shows.
+/// The form of EXPLAIN's output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     Table,
     Tree,
     Json,
-    /// The tree, after the statement was run.
+    /// The tree with measured figures, after the statement was run.
     Analyze,
 }
 
 impl How {
-    /// How a statement is explained: as the settings have it where it does not say.
+    /// The form that an EXPLAIN asks for; `explain_format` where it does not say.
     pub(crate) fn of(explain: &Explain, settings: &Settings) -> How {
         match explain.analyze {
             true => How::Analyze,

@@ -1,8 +1,8 @@
 //! A session: one client's settings, transaction, prepared statements and diagnostics.
 //!
-//! A session is used by one thread at a time. Statements come as text or prepared; each gives an [`Outcome`]: rows, which are
-//! pulled batch by batch with the session in hand, or what was done. The rows of a statement that is given up are simply
-//! dropped.
+//! One thread at a time uses a session. A statement comes as text or prepared and gives an [`Outcome`]: rows,
+//! which the caller pulls batch by batch through the session, or a count of changes. To give a statement up,
+//! the caller drops its rows.
 
 mod client_file;
 mod contained;
@@ -65,50 +65,50 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tables::LockedTables;
 use transaction::TransactionState;
 
-/// A session.
+/// One client's session.
 pub struct Session {
     pub(crate) instance: Arc<Instance>,
     pub(crate) entry: Arc<SessionEntry>,
     pub(crate) settings: Settings,
-    /// What the optimizer compared for the last statement it was asked to.
+    /// The optimizer trace of the last traced statement.
     pub(crate) optimizer_trace: Option<OptimizerTrace>,
     pub(crate) facts: SessionFacts,
     pub(crate) connection: ConnectionFacts,
-    /// What it may do, as of the beginning of the statement at hand.
+    /// The rights of its account, read at the begin of the current statement.
     pub(crate) access: Arc<Access>,
-    /// Its account's password had expired when it began, and has not been changed since.
+    /// True if the account's password had expired at login and was not changed since.
     has_expired_password: bool,
     pub(crate) user_variables: UserVariables,
-    /// What `LAST_INSERT_ID(value)` was told by the statement at hand.
+    /// Argument of `LAST_INSERT_ID(value)` in the current statement.
     pub(crate) told_insert_id: Option<u64>,
     pub(crate) warnings: Warnings,
     pub(crate) cancel: CancelToken,
-    /// The settings that the statement at hand has others in place of: SET_VAR.
+    /// The settings to restore after the current statement, whose SET_VAR hints replaced them.
     unhinted: Option<Box<Settings>>,
-    /// When the statement at hand began.
+    /// Begin of the current statement.
     began: Instant,
     running: Running,
     wall: WallClock,
-    /// How deep its statements may nest ([`ParseLimits::nesting`]).
+    /// Limit of nesting in statements ([`ParseLimits::nesting`]).
     nesting: usize,
-    /// It only watches: what it runs is not counted.
+    /// True for a session that monitors the server; its statements are not counted.
     is_watcher: bool,
-    /// A statement has panicked.
+    /// True after a statement panicked.
     is_broken: bool,
     groups: StatementGroups,
     pub(crate) counters: SessionCounters,
     /// The storage counters at the last FLUSH STATUS.
     pub(crate) storage_baseline: StorageCounters,
     transaction: TransactionState,
-    /// In whose name locks are taken.
+    /// Owner of the session's locks.
     pub(crate) locks: Arc<SessionLocks>,
     locked_tables: Option<LockedTables>,
     own_tables: OwnTables,
     pub(crate) handlers: OpenHandlers,
-    /// What EXPLAIN takes to be there.
+    /// Hypothetical indexes that EXPLAIN assumes.
     pub(crate) hypothetical: HypotheticalIndexes,
     prepared: PreparedStatements,
-    /// The rows of the last statement of few, which somebody may still have.
+    /// The rows of the last small result; its reader may still share them.
     pub(crate) kept_rows: Option<Arc<Chunk>>,
     /// Plans of statements that came as text.
     statements: StatementCache,
@@ -117,12 +117,12 @@ pub struct Session {
 }
 
 impl Instance {
-    /// Begins the session of connection `id` for `user` at `host` (`localhost`, or an address), whom `account` has let in; without an account
-    /// for a program that may do everything.
+    /// Begins the session of connection `id` for `user` at `host` (`localhost`, or an address), which logged
+    /// in as `account`. A program without an account may do everything.
     ///
     /// # Errors
-    /// 1040 if there are as many as `max_connections`; who may end others may have one more, to see to it. 1226 if the account has as many
-    /// as it may have.
+    /// 1040 if there are `max_connections` sessions; an account that may kill other sessions may have one
+    /// more. 1226 if the account has as many sessions as it may have.
     pub fn new_session(
         self: &Arc<Self>,
         id: u64,
@@ -136,7 +136,7 @@ impl Instance {
     /// Begins a session for the embedding program, which may do everything.
     ///
     /// # Errors
-    /// 1040 if there are too many.
+    /// 1040 if there are too many sessions.
     pub fn connect(self: &Arc<Self>) -> Result<Session, MysqlError> {
         self.new_session(self.new_connection_id(), (ROOT, LOCALHOST), None)
     }
@@ -166,7 +166,7 @@ impl Session {
             has_expired_password: access.is_expired(),
             access: Arc::new(access),
             began: Instant::now(),
-            // No statement has begun.
+            // No statement has begun yet.
             running: Running::over(),
             wall: WallClock::now(),
             nesting: MAX_NESTING,
@@ -198,10 +198,10 @@ impl Session {
         }
     }
 
-    /// Runs one statement; a semicolon after it is allowed.
+    /// Runs one statement, with or without a semicolon at the end.
     ///
     /// # Errors
-    /// MySQL's. The statement has then left nothing behind.
+    /// MySQL's errors. A failed statement leaves nothing behind.
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
         self.contained(|session| {
             session.begin_statement(StatementText::Of(sql));
@@ -210,15 +210,15 @@ impl Session {
         })
     }
 
-    /// Lets its statements nest so deep: for a session whose thread has more stack than others.
+    /// Sets the limit of nesting in statements, for a session whose thread has more stack than others.
     pub fn nest_up_to(&mut self, levels: usize) {
         self.nesting = levels;
     }
 
-    /// Prepares one statement; its parameters are `?`.
+    /// Prepares one statement with parameters `?`.
     ///
     /// # Errors
-    /// MySQL's, as far as they can be known without the parameters.
+    /// MySQL's errors, as far as they can be known without parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, MysqlError> {
         self.contained(|session| {
             session.cancel.rearm();
@@ -230,7 +230,7 @@ impl Session {
         })
     }
 
-    /// Looks again at what it may do, if accounts have changed.
+    /// Reads the rights again if accounts have changed.
     #[inline]
     fn refresh_access(&mut self) {
         if self.access.version() != self.instance.accounts().version() {
@@ -246,7 +246,7 @@ impl Session {
         self.access = Arc::new(access);
     }
 
-    /// Whether it has to change its password before anything else.
+    /// True if the session has to change its password first.
     pub(crate) fn has_to_change_password(&self) -> bool {
         self.has_expired_password
     }
@@ -260,14 +260,15 @@ impl Session {
         leafline_syntax::parse_within(sql, self.settings.lex_mode(), limits)
     }
 
-    /// What every statement begins with. A KILL QUERY that came before it was meant for another one.
+    /// Begins a statement. A KILL QUERY that arrived earlier was meant for another statement, so the cancel
+    /// token is set again.
     fn begin_statement(&mut self, sql: StatementText<'_>) {
         self.cancel.rearm();
         server::statement_begins();
         self.end_hints();
         self.refresh_access();
         self.instance.refresh_device(&mut self.settings.device);
-        // The rows of the one before were given up.
+        // Ends the counting of the previous statement, whose rows were given up.
         self.count_executed(false);
         self.began = Instant::now();
         self.begin_counting(sql);
@@ -278,7 +279,8 @@ impl Session {
         self.take_thread();
     }
 
-    /// Gives variables the values that hints of the statement at hand want, until it ends; says of which that is not possible.
+    /// Applies the hints of the current statement until its end, with warnings for the ones that cannot be
+    /// applied.
     pub(crate) fn apply_hints(&mut self, hints: &StatementHints) {
         if let Some(group) = &hints.resource_group {
             self.hint_group(group);
@@ -310,20 +312,20 @@ impl Session {
         }
     }
 
-    /// The statement at hand may take so many milliseconds, from its beginning; 0 if as many as it likes.
+    /// Limits the current statement to `millis` milliseconds from its begin; 0 for no limit.
     pub(crate) fn limit_time(&self, millis: u64) {
         if millis > 0 {
             self.cancel.set_deadline(self.began.checked_add(Duration::from_millis(millis)));
         }
     }
 
-    /// What every statement ends with, once its outcome is known.
+    /// Ends a statement once its outcome is known; one with rows to compute ends later.
     fn finish(&mut self, mut outcome: Result<Outcome, MysqlError>, sql: &str) -> Result<Outcome, MysqlError> {
         self.leave_thread();
         self.transaction.used.has_sent |= matches!(outcome, Ok(Outcome::Rows(_)));
         match &mut outcome {
             Ok(Outcome::Rows(rows)) if rows.is_whole() => self.end_statement(true),
-            // Its rows are still to be computed, and may ask for the count of the statement before.
+            // The rows are still to be computed, and may ask for the row count of the previous statement.
             Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
                 self.running.affected = done.affected;
@@ -348,7 +350,7 @@ impl Session {
         outcome
     }
 
-    /// The statement is over: its rows were read, or dropped, or it had none.
+    /// Ends a statement after its last row was read or its rows were dropped.
     pub(crate) fn statement_ended(&mut self) {
         self.end_statement(false);
     }
@@ -363,27 +365,29 @@ impl Session {
         server::give_back();
     }
 
-    /// An error ends a statement: SHOW WARNINGS shows it, and the one that says so has rolled the transaction back.
+    /// Notes an error that ended a statement: SHOW WARNINGS shows it, and error 1213 has rolled the
+    /// transaction back.
     pub(crate) fn note_error(&mut self, error: &MysqlError) {
         self.facts.row_count = -1;
         self.running.error = Some(error.code);
         self.warnings.push(leafline_types::WarningLevel::Error, error.clone());
     }
 
-    /// FLUSH STATUS: the session's counters start from zero.
+    /// FLUSH STATUS: sets the session's counters to zero.
     pub(crate) fn flush_status(&mut self) {
         self.instance.add_counters(std::mem::take(&mut self.counters), &self.entry);
         self.storage_baseline = self.instance.storage_counters();
     }
 
-    /// The time of a statement, in UTC and in the session's time zone: the clock's, unless `timestamp` is set.
+    /// The time of the current statement, in UTC and in the session's time zone: the clock's, unless
+    /// `timestamp` is set.
     pub(crate) fn now(&self) -> Now {
         let micros = self.settings.timestamp.or_else(clock_micros);
         let utc = micros.and_then(DateTime::from_epoch_micros).unwrap_or(DateTime::MAX);
         Now { utc, local: self.settings.time_zone.zone().to_local(utc).unwrap_or(DateTime::MAX) }
     }
 
-    /// The parts of the session that its statements read.
+    /// Borrows the parts of the session that its statements read.
     pub(crate) fn as_view(&self) -> SessionView<'_> {
         SessionView {
             instance: &self.instance,
@@ -395,22 +399,22 @@ impl Session {
         }
     }
 
-    /// The terms on which the statement at hand builds trees.
+    /// The limits under which the current statement builds trees.
     pub(crate) fn build_control(&self) -> BuildControl {
         self.as_view().build_control()
     }
 
-    /// Stops the session's statement from another thread.
+    /// The token with which another thread stops the session's statement.
     pub fn cancel_token(&self) -> CancelToken {
         self.cancel.clone()
     }
 
-    /// Tells how far its statement is.
+    /// The progress of the current statement.
     pub fn progress(&self) -> Progress {
         self.entry.progress.clone()
     }
 
-    /// The instance it belongs to.
+    /// The session's instance.
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
     }
@@ -428,7 +432,8 @@ impl Session {
     /// USE.
     ///
     /// # Errors
-    /// 1044 if the session may do nothing with it, 1820 until a password that has expired is changed, 1049 if there is no such database.
+    /// 1044 if the session has no privilege on the database, 1820 if its password has expired, 1049 if there
+    /// is no such database.
     pub fn set_database(&mut self, name: &str) -> Result<(), MysqlError> {
         self.refresh_access();
         if self.has_expired_password {
@@ -466,26 +471,26 @@ impl Session {
         self.facts.last_insert_id
     }
 
-    /// An interactive client may be idle for so long as `interactive_timeout` says.
+    /// Gives an interactive client `interactive_timeout` as its idle time.
     fn take_idle_time(&mut self) {
         if self.connection.is_interactive {
             self.settings.wait_timeout = self.settings.interactive_timeout;
         }
     }
 
-    /// Keeps what the client has said of itself.
+    /// Keeps the client's connection attributes.
     pub fn described(&mut self, attributes: ConnectAttributes) {
         self.entry.set_attributes(attributes);
     }
 
-    /// Tells what connection it is served over.
+    /// Sets the facts of the connection that serves the session.
     pub fn connected(&mut self, facts: ConnectionFacts) {
         self.connection = facts;
         self.take_idle_time();
     }
 
-    /// Takes the collation that a client named when it came, as SET NAMES would. One that there is not, or whose character set clients
-    /// cannot speak, leaves the server's, as in MySQL.
+    /// Applies the collation that a client named at login, like SET NAMES. An unknown collation, or one with
+    /// a character set that clients cannot use, selects the server's, as in MySQL.
     pub fn greet(&mut self, collation: u16) {
         let collation = Collation::from_id(collation)
             .filter(|collation| collation.charset().is_for_clients())
@@ -505,7 +510,8 @@ impl Session {
         &self.counters
     }
 
-    /// Back to how it began: rolls back, drops temporary tables, forgets variables and prepared statements. The database stays.
+    /// Resets the session: rolls back, drops temporary tables, forgets variables and prepared statements. The
+    /// current database stays.
     pub fn reset(&mut self) {
         self.rollback();
         self.drop_all_own_tables();
@@ -528,7 +534,8 @@ impl Session {
         self.forget_next_characteristics();
     }
 
-    /// Becomes the session of `user` at `host`, whom `account` has let in, as if it had just begun: with another cancel token, too.
+    /// Makes this the session of `user` at `host`, logged in as `account`, as if it had just begun; it gets a
+    /// new cancel token.
     pub fn change_user(&mut self, user: &str, host: &str, account: AccountId) -> Result<(), MysqlError> {
         let entry = self.instance.replace_session(self.entry.id, (user, host), account)?;
         self.reset();
@@ -546,7 +553,7 @@ impl Session {
         Ok(())
     }
 
-    /// What is said of all transactions takes the place of what SET TRANSACTION has said of the next, unless one is open.
+    /// SET SESSION TRANSACTION overrides SET TRANSACTION for the next transaction, unless one is open.
     pub(crate) fn replace_next_transaction(&mut self, isolation: bool, read_only: bool) {
         if self.in_transaction() {
             return;

@@ -1,44 +1,45 @@
-//! What statements change of a session that its client may want to know: `session_track_*`.
+//! Changes of a session's state that its client tracks: `session_track_*`.
 //!
-//! Statements note what they do; who serves the session takes it with their answer. Nothing is noted of a session whose client does not ask.
+//! Statements note changes, and the server takes them with the answer. Nothing is noted unless the client
+//! asks for tracking.
 
 use super::Session;
 use crate::settings::{TransactionInfo, variables};
 use leafline_types::convert::to_text;
 use leafline_types::{SqlType, Value};
 
-/// Something that has changed.
+/// A change of the session's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateChange {
-    /// A system variable has this value.
+    /// A system variable and its new value.
     Variable(&'static str, String),
-    /// The current database.
+    /// The new current database.
     Schema(String),
-    /// Something of the session: another reason why it is not like any other.
+    /// Some other part of the session's state has changed.
     State,
-    /// What the transaction has done so far, a character for each thing, as MySQL writes it.
+    /// The state of the transaction, one character for each fact, in MySQL's format.
     Transaction(String),
 }
 
-/// What the transaction at hand has done.
+/// Facts about the current transaction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TransactionUse {
-    /// It was begun by a statement that says so.
+    /// True if BEGIN or START TRANSACTION began it.
     pub(super) is_explicit: bool,
-    /// It has read rows.
+    /// True if it has read rows.
     pub(super) has_read: bool,
-    /// It has given rows to the client.
+    /// True if it has sent rows to the client.
     pub(super) has_sent: bool,
 }
 
-/// What was noted since it was taken last.
+/// The changes noted since they were last taken.
 #[derive(Debug, Default)]
 pub(crate) struct StateTracker {
     is_on: bool,
     variables: Vec<&'static str>,
     schema: bool,
     state: bool,
-    /// What the client was told last.
+    /// The state of the transaction as last sent to the client.
     told: Option<String>,
 }
 
@@ -62,12 +63,12 @@ impl StateTracker {
 }
 
 impl Session {
-    /// From now on changes are noted, for a client that asks.
+    /// Starts noting changes, for a client that asks for them.
     pub fn track_state(&mut self) {
         self.tracker.is_on = true;
     }
 
-    /// What has changed since this was asked last, of what the client wants to know.
+    /// Takes the changes noted since the previous call, as far as the client tracks them.
     pub fn take_state_changes(&mut self) -> Vec<StateChange> {
         if !self.tracker.is_on {
             return Vec::new();
@@ -98,8 +99,9 @@ impl Session {
         changes
     }
 
-    /// MySQL's eight characters: transaction, reads and writes of tables without and with transactions, unsafe statements, rows sent, LOCK
-    /// TABLES. All tables have transactions, and no statement is unsafe.
+    /// Formats MySQL's eight characters: transaction, reads and writes of tables without and with
+    /// transactions, unsafe statements, rows sent, LOCK TABLES. All tables have transactions, and no
+    /// statement is unsafe.
     fn transaction_state(&self) -> String {
         let open = self.transaction.open.as_ref();
         let used = self.transaction.used;
@@ -119,7 +121,7 @@ impl Session {
         .collect()
     }
 
-    /// What the client has sent along with the next statement.
+    /// Sets the query attributes that the client sent with the next statement.
     pub fn set_query_attributes(&mut self, attributes: Vec<(String, Value)>) {
         let text = |value: Value| to_text(&value, &SqlType::Null).map(|text| text.to_string());
         self.facts.query_attributes =

@@ -1,7 +1,8 @@
 //! A session's transaction: explicit, implicit under `autocommit=0`, or one per statement.
 //!
-//! A row that was changed since the snapshot is met when it is locked. The statement is then run again under a newer
-//! snapshot if nobody can tell; otherwise the transaction ends with error 1213, for its client to run again.
+//! A statement that locks a row changed since its snapshot meets a conflict. It is run again under a newer
+//! snapshot if nobody has seen what the transaction read before; otherwise the transaction ends with error
+//! 1213 and its client has to run it again.
 
 use super::Session;
 use super::state_changes::TransactionUse;
@@ -13,32 +14,31 @@ use leafline_types::MysqlError;
 use leafline_types::statement::CancelReason;
 use std::time::Duration;
 
-/// How often a statement is run again after a conflict.
+/// Number of times that a statement is run again after conflicts.
 const RETRIES: usize = 64;
 
-/// The transaction part of a session.
+/// The part of a session that concerns transactions.
 #[derive(Debug, Default)]
 pub(super) struct TransactionState {
     /// The transaction that outlives statements.
     pub(super) open: Option<Transaction>,
-    /// What it has done, for clients that keep track of it.
+    /// What the open transaction has done, for clients that track state.
     pub(super) used: TransactionUse,
-    /// It was begun by BEGIN or START TRANSACTION, or by a statement under `autocommit=0`.
     savepoints: Vec<(String, Mark)>,
-    /// SET TRANSACTION without a scope: for the next transaction only.
+    /// Characteristics of the next transaction alone: SET TRANSACTION without a scope.
     pub(super) next_isolation: Option<SessionIsolation>,
     pub(super) next_read_only: Option<bool>,
-    /// Other sessions may read at the snapshot of the open transaction.
+    /// True if other sessions may read at the snapshot of the open transaction.
     is_shared: bool,
 }
 
 impl Session {
-    /// Whether a transaction is open that outlives the statement.
+    /// True if a transaction is open that outlives the statement.
     pub fn in_transaction(&self) -> bool {
         self.transaction.open.is_some()
     }
 
-    /// Whether the open transaction has written anything.
+    /// True if the open transaction has written.
     pub(super) fn has_written(&self) -> bool {
         self.transaction.open.as_ref().is_some_and(Transaction::has_writes)
     }
@@ -48,7 +48,8 @@ impl Session {
         self.settings.autocommit
     }
 
-    /// Isolation and mode of the next transaction. What SET TRANSACTION said of it is used up.
+    /// Takes the isolation and mode of the next transaction; SET TRANSACTION does not apply to the one after
+    /// it.
     fn next_characteristics(&mut self, read_only: Option<bool>) -> (Isolation, TxnMode) {
         let isolation = self.transaction.next_isolation.take().unwrap_or(self.settings.isolation);
         let next_read_only = self.transaction.next_read_only.take();
@@ -56,7 +57,7 @@ impl Session {
         (isolation.kept(), if read_only { TxnMode::ReadOnly } else { TxnMode::ReadWrite })
     }
 
-    /// Whether the open transaction reads alone, or the next one will.
+    /// True if the open transaction is READ ONLY, or the next one will be.
     pub(crate) fn is_read_only(&self) -> bool {
         match &self.transaction.open {
             Some(open) => open.mode() == TxnMode::ReadOnly,
@@ -64,8 +65,8 @@ impl Session {
         }
     }
 
-    /// Error 1290 where the server takes no changes from the session: `read_only` leaves them to who has SUPER or CONNECTION_ADMIN,
-    /// `super_read_only` to nobody.
+    /// Returns error 1290 if the server takes no changes from the session: under `read_only` accounts with
+    /// SUPER or CONNECTION_ADMIN may still write, under `super_read_only` none may.
     pub(crate) fn check_server_writable(&self) -> Result<(), MysqlError> {
         match self.instance.server_access() {
             ServerAccess::ReadWrite => Ok(()),
@@ -77,7 +78,7 @@ impl Session {
         }
     }
 
-    /// What SET TRANSACTION said of the next transaction is used up.
+    /// Drops the characteristics that SET TRANSACTION set for the next transaction.
     pub(crate) fn forget_next_characteristics(&mut self) {
         (self.transaction.next_isolation, self.transaction.next_read_only) = (None, None);
     }
@@ -94,10 +95,12 @@ impl Session {
         transaction
     }
 
-    /// BEGIN, START TRANSACTION: commits what is open. A snapshot that is taken at once can be that of another connection.
+    /// BEGIN, START TRANSACTION: commits the open transaction first. The new one may use the snapshot of
+    /// another connection.
     ///
     /// # Errors
-    /// Those of COMMIT; 1094 if there is no such connection; 1210 if that has no snapshot, or this transaction could not keep to it.
+    /// Errors of COMMIT; 1094 if there is no connection `from_session`; 1210 if it shares no snapshot, or
+    /// this transaction is not REPEATABLE READ.
     pub(crate) fn begin(
         &mut self,
         read_only: Option<bool>,
@@ -122,14 +125,14 @@ impl Session {
         Ok(())
     }
 
-    /// The open transaction ends: nobody else begins to read at its snapshot.
+    /// Stops other sessions from taking the snapshot of the open transaction, which ends.
     fn end_sharing(&mut self) {
         if std::mem::take(&mut self.transaction.is_shared) {
             self.entry.set_snapshot(None);
         }
     }
 
-    /// COMMIT. Without a transaction it does nothing.
+    /// COMMIT; does nothing without a transaction.
     pub(crate) fn commit(&mut self) -> Result<(), MysqlError> {
         self.transaction.savepoints.clear();
         self.transaction.used = TransactionUse::default();
@@ -149,7 +152,7 @@ impl Session {
         dropped
     }
 
-    /// ROLLBACK. Without a transaction it does nothing.
+    /// ROLLBACK; does nothing without a transaction.
     pub(crate) fn rollback(&mut self) {
         self.transaction.savepoints.clear();
         self.transaction.used = TransactionUse::default();
@@ -158,15 +161,15 @@ impl Session {
             self.counters.access.handler_rollback += 1;
             transaction.rollback();
             self.locks.end_uses();
-            // If this fails the store has stopped, and the next open does it.
+            // On failure the store has stopped, and the next open drops the tables.
             self.end_dropped_tables().ok();
         }
     }
 
-    /// COMMIT or ROLLBACK, and what is to follow: another transaction of the same kind, or the end of the connection.
+    /// COMMIT or ROLLBACK, then `then`: another transaction of the same kind, or the end of the connection.
     ///
     /// # Errors
-    /// Those of COMMIT.
+    /// Errors of COMMIT.
     pub(crate) fn end_transaction(&mut self, commit: bool, then: Completion) -> Result<(), MysqlError> {
         let kind = self.transaction.open.as_ref().map(|open| (open.isolation(), open.mode()));
         if commit {
@@ -174,7 +177,7 @@ impl Session {
         } else {
             self.rollback();
         }
-        // AND CHAIN says that the connection goes on, RELEASE that no transaction follows.
+        // AND CHAIN implies NO RELEASE, and RELEASE implies AND NO CHAIN.
         let usual = self.settings.completion;
         let usually = |usual: Option<bool>, other: Option<bool>| usual == Some(true) && other != Some(true);
         let chain = then.chain.unwrap_or(usually(usual.chain, then.release));
@@ -189,7 +192,7 @@ impl Session {
         Ok(())
     }
 
-    /// SAVEPOINT: replaces one of the same name. Outside a transaction it does nothing, as in MySQL.
+    /// SAVEPOINT: replaces a savepoint of the same name. Outside a transaction it does nothing, as in MySQL.
     pub(crate) fn savepoint(&mut self, name: &str) {
         if !self.settings.autocommit && self.transaction.open.is_none() {
             self.transaction.open = Some(self.new_transaction(None));
@@ -201,7 +204,7 @@ impl Session {
         }
     }
 
-    /// ROLLBACK TO SAVEPOINT: later savepoints are forgotten.
+    /// ROLLBACK TO SAVEPOINT: removes later savepoints.
     ///
     /// # Errors
     /// 1305 if there is no such savepoint.
@@ -216,7 +219,7 @@ impl Session {
         Ok(())
     }
 
-    /// RELEASE SAVEPOINT: it and later ones are forgotten.
+    /// RELEASE SAVEPOINT: removes the savepoint and later ones.
     ///
     /// # Errors
     /// 1305 if there is no such savepoint.
@@ -232,7 +235,8 @@ impl Session {
         found.ok_or_else(|| MysqlError::does_not_exist("SAVEPOINT", name))
     }
 
-    /// What a statement that reads sees: in the open transaction, or in one of its own, which needs no commit.
+    /// The read view of a statement that only reads: of the open transaction, or a new one, which needs no
+    /// commit.
     pub(crate) fn read_view(&mut self) -> ReadView {
         let own = self.transaction.open.is_none() && self.settings.autocommit;
         if own {
@@ -247,13 +251,13 @@ impl Session {
         view
     }
 
-    /// A view for what reads no rows, such as planning and SET: it begins no transaction and takes no snapshot for the one that is
-    /// open.
+    /// A read view of the latest commits for work that reads no rows, such as planning and SET. It begins no
+    /// transaction and takes no snapshot for the open one.
     pub(crate) fn latest_view(&self) -> ReadView {
         self.instance.engine().transactions().read_view()
     }
 
-    /// What the open transaction sees; it is opened if need be.
+    /// The read view of the open transaction, which is begun if there is none.
     fn open_view(&mut self) -> ReadView {
         if self.transaction.open.is_none() {
             self.transaction.open = Some(self.new_transaction(None));
@@ -267,10 +271,13 @@ impl Session {
         }
     }
 
-    /// Runs a statement that writes or locks, atomically: if it fails, nothing of it stays but locks. Under autocommit it is
-    /// committed. Where it meets a row that was changed since its snapshot, it is run again under a newer one, with the
-    /// locks it has got, as long as nobody has seen what the transaction has read. Else, and in a deadlock, the
-    /// transaction ends, for its client to begin it again; one that is this statement alone is begun again here.
+    /// Runs a statement that writes or locks, atomically: if it fails, its changes are undone and its locks
+    /// stay. Under autocommit it is committed.
+    ///
+    /// After a conflict the statement is run again under a newer snapshot, with the locks that it has, as
+    /// long as nobody has seen what the transaction read. Otherwise, and in a deadlock, the transaction is
+    /// rolled back and its client has to begin it again; a transaction of this statement alone is begun again
+    /// here.
     pub(crate) fn write<R>(
         &mut self,
         mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
@@ -331,11 +338,11 @@ impl Session {
 }
 
 impl Session {
-    /// Runs `statement` again and again, each time as a statement of its own of the open transaction, until it has no more to do (false) or fails:
-    /// then that run is undone.
+    /// Calls `statement` until it returns false or fails, each time as a statement of its own in the open
+    /// transaction. A failed call is undone; the calls before it stay.
     ///
     /// # Errors
-    /// That of the run which failed; what the store returns.
+    /// The error of the failed call; errors of the store.
     pub(crate) fn write_each(
         &mut self,
         mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<bool, MysqlError>,
@@ -366,7 +373,7 @@ impl Session {
         durable.map_err(MysqlError::from).and(result)
     }
 
-    /// Tells a transaction on which terms a statement writes; `own`: it is the statement alone.
+    /// Applies the session's settings for writing to a transaction; `own` marks one of this statement alone.
     fn set_terms(&self, transaction: &mut Transaction, own: bool) {
         transaction.set_lock_limits(LockLimits {
             timeout: Duration::from_secs(self.settings.lock_wait_timeout),

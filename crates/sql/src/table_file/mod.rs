@@ -1,27 +1,28 @@
-//! Files that hold a table, for another database: its definition and its rows, as they were at one moment.
+//! Files that carry a table to another database: its definition and its rows at one moment.
 //!
-//! The file is a header and frames, each with a checksum that depends on all before it, so that frames cannot be damaged, lost,
-//! repeated or in another order without being noticed. Integers are little-endian, checksums CRC-32C; a *string* is a u32 length and the bytes.
+//! The file is a header and frames. The checksum of a frame depends on everything before it, so a damaged,
+//! lost, repeated or misplaced frame is found. Integers are little-endian, checksums CRC-32C; a *string* is a
+//! u32 length and the bytes.
 //!
 //! | header | bytes | field |
-//! |-------:|------:|-------|
+//! -------:|------:|-------|
 //! | 0 | 8 | magic `LEAFTABL` |
 //! | 8 | 4 | format: 1 |
 //! | 12 | 4 | checksum of bytes 0..12 |
 //!
 //! | frame | bytes | field |
-//! |------:|------:|-------|
+//! ------:|------:|-------|
 //! | 0 | 4 | bytes of the payload |
-//! | 4 | 4 | checksum of the length and the payload, seeded with that of the frame before, of the first frame with that of the header |
+//! | 4 | 4 | checksum of length and payload, seeded with the checksum of the previous frame, or of the header for the first one |
 //! | 8 | | payload: kind u8, then by kind |
 //!
 //! | kind | frame | payload |
-//! |-----:|-------|---------|
+//! -----:|-------|---------|
 //! | 1 | definition, the first | strings: name of the table, its CREATE TABLE statement without foreign keys, as under an empty `sql_mode` and in UTC; number of columns u32; each: string, its line of the definition |
 //! | 2 | rows | one after the other: u32 length and the bytes of [`RowCodec`] |
 //! | 3 | end, the last; nothing follows | number of rows u64 |
 //!
-//! Columns are those that are not generated.
+//! Generated columns are not among the columns.
 
 mod rows;
 
@@ -36,21 +37,21 @@ const FORMAT: u32 = 1;
 const DEFINITION: u8 = 1;
 const ROWS: u8 = 2;
 const END: u8 = 3;
-/// Bytes of rows that make a frame.
+/// Bytes of rows in a full frame.
 const FRAME: usize = 256 << 10;
 
-/// What the file says of the table.
+/// The definition that a file carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Definition {
-    /// Its name.
+    /// Name of the table.
     pub(crate) name: String,
-    /// CREATE TABLE.
+    /// The CREATE TABLE statement.
     pub(crate) create: String,
-    /// The lines of the columns whose values rows have.
+    /// Lines of the definition of the columns that rows have values of.
     pub(crate) columns: Vec<String>,
 }
 
-/// Makes a file.
+/// Writes a file of a table.
 pub(crate) struct TableWriter<'p, W> {
     out: W,
     path: &'p str,
@@ -60,7 +61,7 @@ pub(crate) struct TableWriter<'p, W> {
 }
 
 impl<'p, W: Write> TableWriter<'p, W> {
-    /// Begins with the header and the definition.
+    /// Writes the header and the definition.
     pub(crate) fn new(out: W, path: &'p str, definition: &Definition) -> Result<Self, MysqlError> {
         let mut header = MAGIC.to_vec();
         header.extend_from_slice(&FORMAT.to_le_bytes());
@@ -79,7 +80,7 @@ impl<'p, W: Write> TableWriter<'p, W> {
         Ok(writer)
     }
 
-    /// Adds a row as [`RowCodec`] has made it.
+    /// Adds a row in the form of [`RowCodec`].
     pub(crate) fn row(&mut self, row: &[u8]) -> Result<(), MysqlError> {
         self.number(row.len())?;
         self.frame.extend_from_slice(row);
@@ -87,7 +88,7 @@ impl<'p, W: Write> TableWriter<'p, W> {
         if self.frame.len() >= FRAME { self.end_frame(ROWS) } else { Ok(()) }
     }
 
-    /// Ends the file; it is not durable yet.
+    /// Ends the file, without making it durable.
     pub(crate) fn finish(mut self) -> Result<W, MysqlError> {
         self.end_frame(END)?;
         let rows = self.rows;
@@ -112,7 +113,7 @@ impl<'p, W: Write> TableWriter<'p, W> {
         Ok(())
     }
 
-    /// Writes the frame, if there is something in it, and begins one of `kind`.
+    /// Writes the frame unless it is empty, and begins one of `kind`.
     fn end_frame(&mut self, kind: u8) -> Result<(), MysqlError> {
         let frame = std::mem::replace(&mut self.frame, vec![kind]);
         if frame.len() == 1 {
@@ -130,13 +131,13 @@ fn frame_sum(before: u32, length: u32, payload: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c_append(before, &length.to_le_bytes()), payload)
 }
 
-/// Reads a file, checking all of it.
+/// Reads a file of a table and verifies all of it.
 pub(crate) struct TableReader<'p, R> {
     input: R,
     path: &'p str,
     sum: u32,
     frame: Vec<u8>,
-    /// Where the next row is in the frame.
+    /// Offset of the next row in the frame.
     at: usize,
     rows: u64,
     definition: Definition,
@@ -144,10 +145,10 @@ pub(crate) struct TableReader<'p, R> {
 }
 
 impl<'p, R: Read> TableReader<'p, R> {
-    /// Reads up to the first row.
+    /// Reads the header and the definition.
     ///
     /// # Errors
-    /// 1033 for what is no such file, is of another format, or damaged; 1024.
+    /// 1033 if the file is not a table's, has another format or is damaged; 1024 if it cannot be read.
     pub(crate) fn new(mut input: R, path: &'p str) -> Result<Self, MysqlError> {
         let mut header = [0; 16];
         fill(&mut input, &mut header, path)?;
@@ -182,12 +183,12 @@ impl<'p, R: Read> TableReader<'p, R> {
         Ok(reader)
     }
 
-    /// What the file says of the table.
+    /// The definition.
     pub(crate) fn definition(&self) -> &Definition {
         &self.definition
     }
 
-    /// The bytes of the next row; `None` behind the last, with the end of the file where it has to be.
+    /// The bytes of the next row; `None` after the last row, once the end frame was verified.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -226,12 +227,12 @@ impl<'p, R: Read> TableReader<'p, R> {
         Ok(())
     }
 
-    /// Reads a frame, and says of which kind it is.
+    /// Reads a frame and returns its kind.
     fn next_frame(&mut self) -> Result<u8, MysqlError> {
         let mut head = [0; 8];
         fill(&mut self.input, &mut head, self.path)?;
         let (length, sum) = (u32_at(&head, 0).unwrap_or_default(), u32_at(&head, 4).unwrap_or_default());
-        // Not more memory than there are bytes in the file, whatever it says.
+        // Reading allocates as many bytes as the file has, whatever the length field says.
         self.frame.clear();
         let read = (&mut self.input).take(length.into()).read_to_end(&mut self.frame);
         read.map_err(|error| read_error(self.path, &error))?;

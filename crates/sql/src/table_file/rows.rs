@@ -1,8 +1,8 @@
-//! Rows in files of tables.
+//! The form of rows in files of tables.
 //!
 //! | bytes | field |
-//! |---|---|
-//! | u32 | length of what follows |
+//! ---|---|
+//! | u32 | length of the next field |
 //! | | the columns of fixed width, as nullable ones, as a row of schema version 0 (`types::row`) |
 //! | for each other column | u32 length and the bytes; 2^32 - 1 for NULL |
 
@@ -12,14 +12,14 @@ use leafline_types::{Collation, SqlType, Value};
 
 const NULL: u32 = u32::MAX;
 
-/// Makes bytes of the values of some columns, and values of bytes.
+/// Encodes and decodes the values of some columns.
 pub(crate) struct RowCodec {
     fixed: RowLayout,
     types: Vec<SqlType>,
 }
 
 impl RowCodec {
-    /// For these columns.
+    /// A codec of these columns.
     pub(crate) fn new<'c>(columns: impl Iterator<Item = &'c ColumnDef>) -> RowCodec {
         let types: Vec<SqlType> = columns.map(|column| column.ty.clone()).collect();
         let layout =
@@ -28,7 +28,8 @@ impl RowCodec {
         RowCodec { fixed: RowLayout::new(0, &fixed), types }
     }
 
-    /// Puts the row, one value per column, in the place of what `out` holds; `None` if it is no such row.
+    /// Replaces the content of `out` by the encoded row, one value per column; `None` if the values do not
+    /// fit the columns.
     pub(crate) fn encode(&self, row: &[Value], out: &mut Vec<u8>) -> Option<()> {
         let pairs = || self.types.iter().zip(row);
         let fixed: Vec<Value> =
@@ -56,7 +57,7 @@ impl RowCodec {
         Some(())
     }
 
-    /// The values of a row; `None` if the bytes are none.
+    /// Decodes a row; `None` for malformed bytes.
     pub(crate) fn decode(&self, bytes: &[u8]) -> Option<Vec<Value>> {
         let mut rest = bytes;
         let fixed = taken(&mut rest)??;
@@ -76,7 +77,7 @@ impl RowCodec {
     }
 }
 
-/// The next bytes behind their length; NULL has none.
+/// Takes a length and as many bytes from `rest`; the inner option is `None` for NULL.
 #[expect(clippy::option_option, reason = "there may be no bytes, and there may be NULL")]
 fn taken<'b>(rest: &mut &'b [u8]) -> Option<Option<&'b [u8]>> {
     let (length, others) = rest.split_first_chunk()?;

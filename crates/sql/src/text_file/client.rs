@@ -1,19 +1,19 @@
-//! Files of the client: what LOAD DATA LOCAL reads.
+//! Files of the client, which LOAD DATA LOCAL reads.
 
 use leafline_types::MysqlError;
 use std::fs::File;
 use std::io::Read;
 
-/// Where the client's files come from.
+/// A source of the client's files.
 pub trait ClientFiles {
-    /// Asks for a file.
+    /// Opens a file of the client.
     ///
     /// # Errors
-    /// What is to be told to the client if it cannot be had.
+    /// The error to send to the client if the file cannot be had.
     fn open(&mut self, path: &str) -> Result<Box<dyn Read + '_>, MysqlError>;
 }
 
-/// The client is in this process, and its files are those that the process can open.
+/// The files of this process, for a client within it.
 #[derive(Debug, Default)]
 pub struct OwnFiles;
 

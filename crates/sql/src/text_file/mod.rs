@@ -1,12 +1,12 @@
-//! Text files of rows: what LOAD DATA reads and SELECT .. INTO OUTFILE writes.
+//! Text files of rows, which LOAD DATA reads and SELECT .. INTO OUTFILE writes.
 //!
 //! | module | does |
-//! |---|---|
+//! ---|---|
 //! | `read` | finds the fields of lines |
 //! | `write` | writes rows as lines |
-//! | `place` | opens files of the server, where `secure_file_priv` lets it |
-//! | `client` | asks for files of the client |
-//! | `replay` | reads one of them a second time |
+//! | `place` | opens files of the server, as far as `secure_file_priv` allows |
+//! | `client` | asks the client for its files |
+//! | `replay` | reads a client's file a second time |
 
 mod client;
 mod place;

@@ -1,22 +1,22 @@
-//! Files of the server: only those below `secure_file_priv`, links followed.
+//! Paths of files on the server: only below `secure_file_priv`, after links are followed.
 
 use leafline_types::MysqlError;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// Opens a file to be read. `allowed` is `secure_file_priv`.
+/// Opens a file for reading. `allowed` is `secure_file_priv`.
 ///
 /// # Errors
-/// 1290 if it is not there that files may be read, 29 if it cannot be opened.
+/// 1290 if the path is outside of `allowed`, 29 if the file cannot be opened.
 pub(crate) fn open(path: &str, allowed: Option<&str>) -> Result<File, MysqlError> {
     File::open(readable(path, allowed)?).map_err(|e| not_found(path, &e))
 }
 
-/// As [`open`], of regular files: opening a pipe would wait for who writes to it.
+/// Opens a regular file, like [`open`]. Opening a pipe would wait for its writer.
 ///
 /// # Errors
-/// As [`open`]; 29 for what is no regular file.
+/// As [`open`]; 29 if it is not a regular file.
 pub(crate) fn open_regular(path: &str, allowed: Option<&str>) -> Result<File, MysqlError> {
     let real = readable(path, allowed)?;
     if !real.is_file() {
@@ -25,16 +25,16 @@ pub(crate) fn open_regular(path: &str, allowed: Option<&str>) -> Result<File, My
     File::open(real).map_err(|e| not_found(path, &e))
 }
 
-/// Where a file is that may be read.
+/// The real path of a file that may be read.
 fn readable(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
     let (directory, path_there) = place(path, allowed)?;
     resolved(&directory, &path_there, |e| not_found(path, e))
 }
 
-/// Makes a file, and says where it is. `allowed` is `secure_file_priv`.
+/// Creates a file and returns its path. `allowed` is `secure_file_priv`.
 ///
 /// # Errors
-/// 1290 if files may not be written there, 1086 if there is one, 1026 if it cannot be made.
+/// 1290 if the path is outside of `allowed`, 1086 if the file exists, 1026 if it cannot be created.
 pub(crate) fn create(path: &str, allowed: Option<&str>) -> Result<(File, PathBuf), MysqlError> {
     let (directory, path_there) = place(path, allowed)?;
     let parent = path_there.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -46,12 +46,13 @@ pub(crate) fn create(path: &str, allowed: Option<&str>) -> Result<(File, PathBuf
     }
 }
 
-/// Where a backup may be made: in a directory that is empty, or not there. `allowed` is `secure_file_priv`, by which backups are kept to a
-/// directory too; without one they may be anywhere, as only administrators make them (so it is with MySQL's CLONE).
+/// The path of a new backup: an empty directory, or none yet. `allowed` is `secure_file_priv`, which
+/// restricts backups as well. Without it a backup may be anywhere, because only administrators make backups
+/// (as with MySQL's CLONE).
 ///
 /// # Errors
-/// 1290 for another directory than it names, 1210 for a relative name where it names none, and within `data`, the database's own directory; 1086 if there
-/// is something, 1026 if its parent cannot be read.
+/// 1290 if the path is outside of `allowed`; 1210 for a relative path without `allowed`, and for a path
+/// within `data`, the database's own directory; 1086 if the path is taken, 1026 if its parent cannot be read.
 pub(crate) fn for_backup(path: &str, allowed: Option<&str>, data: &Path) -> Result<PathBuf, MysqlError> {
     let (directory, there) = backup_place(path, allowed)?;
     let parent = resolved(&directory, there.parent().unwrap_or(Path::new("/")), |e| write_error(path, e))?;
@@ -67,7 +68,7 @@ pub(crate) fn for_backup(path: &str, allowed: Option<&str>, data: &Path) -> Resu
     }
 }
 
-/// Where a backup is.
+/// The path of an existing backup.
 ///
 /// # Errors
 /// As [`for_backup`]; 29 if there is no such directory.
@@ -88,7 +89,8 @@ fn backup_place(path: &str, allowed: Option<&str>) -> Result<(Option<PathBuf>, P
     }
 }
 
-/// The directory that files have to be in, if any, and where the file would be: a relative name is one in it.
+/// Returns the directory that `allowed` names, if any, and the path of the file; a relative path is taken
+/// within that directory.
 fn place(path: &str, allowed: Option<&str>) -> Result<(Option<PathBuf>, PathBuf), MysqlError> {
     let Some(allowed) = allowed else { return Err(refused()) };
     if allowed.is_empty() {
@@ -99,8 +101,8 @@ fn place(path: &str, allowed: Option<&str>) -> Result<(Option<PathBuf>, PathBuf)
     Ok((Some(directory), there))
 }
 
-/// `there` with its links followed. What is outside of `directory` is refused whether it is there or not, so that nobody learns which files
-/// the machine has; what is not there within it is the error that `failed` makes.
+/// Follows the links of `there`. A path outside of `directory` is refused whether it exists or not, so that
+/// nobody learns which files the machine has; a missing path within it gives the error of `failed`.
 fn resolved(
     directory: &Option<PathBuf>,
     there: &Path,
@@ -115,7 +117,8 @@ fn resolved(
     }
 }
 
-/// Whether the part of a path that is there leads into `directory`, and the rest neither goes back nor is a link to nothing.
+/// True if the existing part of a path leads into `directory`, and the rest has no `..` and is not a dangling
+/// link.
 fn is_missing_within(directory: &Path, there: &Path) -> bool {
     for known in there.ancestors().skip(1) {
         let Ok(real) = known.canonicalize() else { continue };
@@ -144,7 +147,7 @@ pub(crate) fn write_error(path: &str, e: &io::Error) -> MysqlError {
     MysqlError::error_on_write(path, e.raw_os_error().unwrap_or(0), os_text(e))
 }
 
-/// What the system says, without the number behind it.
+/// The system's message, without the error number after it.
 fn os_text(e: &io::Error) -> String {
     let text = e.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -1,33 +1,34 @@
-//! Fields of lines, read as MySQL reads them: a field that begins with the quote ends with one before a terminator, a quote within
-//! is doubled, and the escape character takes the meaning from what stands behind it or gives it another.
+//! Finds the fields of lines as MySQL does. A field that begins with the quote ends with a quote before a
+//! terminator, and a quote within it is doubled. The escape character takes the meaning from the next
+//! character or gives it another one.
 
 use leafline_syntax::TextFormat;
 use leafline_types::Charset;
 use std::io::{self, Read};
 
-/// Bytes that are read at once.
+/// Size of a read, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// What there is of a field.
+/// The kind of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// The line, or the file, has no more.
+    /// The line or the file has no more fields.
     Missing,
-    /// NULL: `\N`, or the word where fields are enclosed and it is not.
+    /// NULL: `\N`, or the bare word NULL where fields are enclosed.
     Null,
     /// Text.
     Text,
 }
 
-/// The fields of a file, line by line.
+/// Reads the fields of a file, line by line.
 pub(crate) struct LineReader<'f, R> {
     format: &'f TextFormat,
-    /// Empty if lines end as fields do.
+    /// Empty if lines end with the terminator of fields.
     line_end: &'f [u8],
     input: R,
     buffer: Vec<u8>,
     at: usize,
-    /// What `LINES STARTING BY` asks for is still to be found.
+    /// True until the text of `LINES STARTING BY` was found.
     before_start: bool,
     at_line_end: bool,
     most_bytes: usize,
@@ -36,7 +37,7 @@ pub(crate) struct LineReader<'f, R> {
 }
 
 impl<'f, R: Read> LineReader<'f, R> {
-    /// Reads `input`, of which no field has more than `most_bytes`.
+    /// Reads `input`; a field may have `most_bytes` bytes.
     pub(crate) fn new(input: R, format: &'f TextFormat, most_bytes: usize) -> LineReader<'f, R> {
         let line_end = if format.line_end == format.field_end { &[][..] } else { &format.line_end };
         LineReader {
@@ -52,12 +53,13 @@ impl<'f, R: Read> LineReader<'f, R> {
         }
     }
 
-    /// The same of text of a character set, whose characters may have second bytes that mean something alone.
+    /// Sets the character set of the text: in some, the second byte of a character equals an ASCII character.
     pub(crate) fn in_charset(self, charset: Charset) -> Self {
         LineReader { charset, ..self }
     }
 
-    /// Takes the character whose first byte was read, if its other bytes may be those of ASCII; whether it did.
+    /// Takes the character that begins with `first` if its other bytes may look like ASCII. Returns true if
+    /// it did.
     fn take_character(&mut self, first: u8, out: &mut Vec<u8>) -> io::Result<bool> {
         if first.is_ascii() || !self.charset.has_ascii_within() {
             return Ok(false);
@@ -71,7 +73,7 @@ impl<'f, R: Read> LineReader<'f, R> {
         Ok(true)
     }
 
-    /// Makes sure of `bytes` bytes, if the file has so many.
+    /// Reads until the buffer holds `bytes` unread bytes, or the file ends.
     fn fill(&mut self, bytes: usize) -> io::Result<()> {
         while self.buffer.len() - self.at < bytes {
             self.buffer.drain(..self.at);
@@ -100,7 +102,7 @@ impl<'f, R: Read> LineReader<'f, R> {
         Ok(byte)
     }
 
-    /// Passes over `text` if it stands next.
+    /// Skips `text` if it comes next.
     fn accept(&mut self, text: &[u8]) -> io::Result<bool> {
         if text.is_empty() {
             return Ok(false);
@@ -116,7 +118,7 @@ impl<'f, R: Read> LineReader<'f, R> {
     /// Reads the next field of the line into `out`.
     ///
     /// # Errors
-    /// Those of reading; `FileTooLarge` for a field with too many bytes.
+    /// Errors of reading; `FileTooLarge` for a field with too many bytes.
     pub(crate) fn field(&mut self, out: &mut Vec<u8>) -> io::Result<Field> {
         out.clear();
         if self.at_line_end {
@@ -140,13 +142,13 @@ impl<'f, R: Read> LineReader<'f, R> {
         let mut escaped_n = false;
         let enclosed = self.rest_of_field(quote, out, &mut escaped_n)?;
         let is_word = !enclosed && self.format.quote.is_some() && out == b"NULL";
-        // Without an escape character the word is how NULL is written.
+        // Without an escape character NULL is written as the word.
         let is_word = is_word || (!enclosed && self.format.escape.is_none() && out == b"NULL");
         let is_null = is_word || (escaped_n && out.len() == 1);
         Ok(if is_null { Field::Null } else { Field::Text })
     }
 
-    /// Whether the field was enclosed.
+    /// Reads the field up to its terminator. Returns true if the field was enclosed.
     fn rest_of_field(
         &mut self,
         quote: Option<u8>,
@@ -168,7 +170,7 @@ impl<'f, R: Read> LineReader<'f, R> {
             }
             let Some(byte) = self.next()? else {
                 self.at_line_end = true;
-                // What began with a quote that nothing closes is no enclosed field.
+                // A field whose first quote is never closed is not enclosed.
                 if let Some(quote) = quote {
                     out.insert(0, quote);
                 }
@@ -207,10 +209,10 @@ impl<'f, R: Read> LineReader<'f, R> {
         }
     }
 
-    /// Goes on to the next line. Whether there was more in this one.
+    /// Goes to the next line. Returns true if the current one had more fields.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Errors of reading.
     pub(crate) fn end_line(&mut self) -> io::Result<bool> {
         self.before_start = !self.format.line_start.is_empty();
         if std::mem::take(&mut self.at_line_end) || self.line_end.is_empty() {

@@ -1,4 +1,5 @@
-//! A file that comes once and may have to be read twice: what is read of it is kept in a temporary file.
+//! A client's file that may have to be read twice: the client sends it once, and the first reading copies it
+//! to a temporary file.
 
 use leafline_table::TableError;
 use leafline_table::run::{EntrySource, RunReader, RunWriter};
@@ -8,30 +9,30 @@ use std::sync::Arc;
 /// The client's file.
 pub(crate) struct ClientInput<'f> {
     file: &'f mut dyn Read,
-    /// Takes what is read.
+    /// The temporary file that takes the copy.
     keeping: Option<RunWriter>,
-    /// What was kept and is to be read before the rest of the file.
+    /// The copy, which is read before the rest of the file.
     kept: Option<RunReader>,
-    /// The part of it at hand.
+    /// The current part of the copy.
     part: Vec<u8>,
     at: usize,
 }
 
 impl<'f> ClientInput<'f> {
-    /// Of a file of which nothing was read yet.
+    /// Reads `file` from its start.
     pub(crate) fn new(file: &'f mut dyn Read) -> ClientInput<'f> {
         ClientInput { file, keeping: None, kept: None, part: Vec::new(), at: 0 }
     }
 
-    /// What is read from now on goes to `run`, too.
+    /// From now on copies everything that is read to `run`.
     pub(crate) fn keep(&mut self, run: RunWriter) {
         self.keeping = Some(run);
     }
 
-    /// Goes back to where it began to keep what is read.
+    /// Goes back to the position where [`keep`](Self::keep) was called.
     ///
     /// # Errors
-    /// The temporary file cannot be written.
+    /// Errors of the temporary file.
     pub(crate) fn rewind(&mut self) -> Result<(), TableError> {
         if let Some(run) = self.keeping.take() {
             self.kept = Some(RunReader::new(Arc::new(run.finish()?)));

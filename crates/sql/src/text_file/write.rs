@@ -1,11 +1,12 @@
-//! Rows as lines.
+//! Writes rows as lines.
 
 use leafline_syntax::TextFormat;
 
-/// Characters that mean something behind the escape character: a separator among them is not escaped but doubled.
+/// Characters with a meaning after the escape character: a separator among them is doubled instead of
+/// escaped.
 const ESCAPES: &[u8] = b"ntrb0ZN";
 
-/// Appends a row. A value is `None` for NULL, else its bytes and whether it is a string.
+/// Appends a row. A value is `None` for NULL, otherwise its bytes and whether it is a string.
 pub(crate) fn append_line<'v>(
     format: &TextFormat,
     values: impl Iterator<Item = Option<(&'v [u8], bool)>>,
