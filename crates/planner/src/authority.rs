@@ -1,4 +1,4 @@
-//! Whose rights a statement has, as the binder asks for them.
+//! The rights of a statement, as the binder asks for them.
 
 use leafline_syntax::{AccountId, Privilege, Privileges};
 use leafline_table::ViewDef;
@@ -7,31 +7,31 @@ use std::fmt::Debug;
 
 /// Answers which tables and views a statement may use.
 pub trait Authority: Debug {
-    /// Whether it may do everything, because no account stands behind it.
+    /// Whether the rights are unlimited because no account stands behind them.
     fn is_unlimited(&self) -> bool;
 
-    /// The account that views are defined by where their statement names none.
+    /// Returns the account that becomes the definer of a view whose statement names none.
     fn account(&self) -> AccountId;
 
-    /// Privileges on everything.
+    /// Returns the privileges on everything.
     fn on_everything(&self) -> Privileges;
 
-    /// Privileges on a table or view.
+    /// Returns the privileges on a table or view.
     fn on_table(&self, database: &str, table: &str) -> Privileges;
 
-    /// Whether it may know of a table or view.
+    /// Whether the statement may know of a table or view.
     fn sees_table(&self, database: &str, table: &str) -> bool;
 
-    /// The rights of the account that defines a view; `None` where the rights at hand count.
+    /// Returns the rights of the account that defines a view; `None` where the rights at hand count.
     ///
     /// # Errors
-    /// 1449 if there is no such account any more.
+    /// 1449 if the account no longer exists.
     fn of_definer(&self, view: &ViewDef) -> Result<Option<Box<dyn Authority>>, MysqlError>;
 
-    /// Error 1142: something of `wanted` may not be done with a table.
+    /// Makes error 1142: an operation of `wanted` is denied on a table.
     fn table_denied(&self, wanted: &str, table: &str) -> MysqlError;
 
-    /// Error 1143: a column may not be read.
+    /// Makes error 1143: reading a column is denied.
     fn column_denied(&self, column: &str, table: &str) -> MysqlError;
 }
 
@@ -74,7 +74,7 @@ impl Authority for Unlimited {
     }
 }
 
-/// Returns the account that defines a view: root, if the view is of before there were accounts.
+/// Returns the account that defines a view: root, if the view is older than accounts.
 pub fn definer_of(view: &ViewDef) -> AccountId {
     match &view.definer {
         Some((user, host)) => AccountId::new(user, host),

@@ -1,15 +1,15 @@
-//! From a syntax tree to a plan.
+//! Turns a syntax tree into a plan.
 //!
 //! | module | is |
 //! |---|---|
-//! | [`binder`], [`bound`] | from a syntax tree to a bound statement: names looked up, expressions typed |
-//! | [`optimizer`], [`plan`] | from a bound query to an immutable plan |
+//! | [`binder`], [`bound`] | syntax tree to bound statement: names looked up, expressions typed |
+//! | [`optimizer`], [`plan`] | bound query to immutable plan |
 //! | `params` | tuning constants |
 //! | [`window`] | window functions and their frames |
 //! | [`explain`] | a plan in words |
-//! | `profile` | what an execution of a plan did, node by node |
-//! | `authority` | whose rights a statement has |
-//! | `system_rows` | rows of tables that are no stored ones |
+//! | `profile` | figures of an execution, node by node |
+//! | `authority` | the rights of a statement |
+//! | `system_rows` | rows of tables that are not stored |
 
 mod authority;
 pub mod binder;
@@ -26,6 +26,6 @@ pub use authority::{Authority, Unlimited, definer_of};
 pub use profile::{NodeProfile, Profile};
 pub use system_rows::SystemRows;
 
-/// `@@error_count` and `@@warning_count`: what the statement before has said. They are of the session at hand and change with each
-/// statement, so that expressions compute them (the function of the name in capitals).
+/// `@@error_count` and `@@warning_count`: conditions of the preceding statement. They belong to the session and change with each
+/// statement, so an expression computes them (the function with the name in capitals).
 pub const CONDITION_COUNTS: &[&str] = &["error_count", "warning_count"];

@@ -4,72 +4,71 @@
 
 // Estimates.
 
-/// Entries so few that they are read as quickly along one path as along another: a plan that reads no more is kept for other
-/// values. Chosen.
+/// Number of entries that any path reads about equally fast. A plan that reads no more is kept for other values. Chosen.
 pub(crate) const SMALL_SCAN_ENTRIES: f64 = 128.0;
-/// The share of the rows that is taken to be distinct in an expression that is no column of a table. Chosen.
+/// The assumed share of distinct values of an expression that is not a column of a table. Chosen.
 pub(crate) const DISTINCT_SHARE: f64 = 0.1;
-/// Rounds that a recursive table is expected to take. Chosen.
+/// The expected number of rounds of a recursive common table. Chosen.
 pub(crate) const EXPECTED_ROUNDS: f64 = 10.0;
-/// Rows that JSON_TABLE is expected to make of a document. Chosen.
+/// The expected number of rows that JSON_TABLE makes of a document. Chosen.
 pub(crate) const JSON_TABLE_ROWS: f64 = 10.0;
-/// The share of the left rows that an antijoin is expected to leave, at least. Chosen.
+/// The least share of the left rows that an anti join is expected to leave. Chosen.
 pub(crate) const ANTI_JOIN_LEAST_SHARE: f64 = 0.05;
-/// Halvings that find how much of a plan is worth its price. Chosen.
+/// Number of halvings in the search for the share of a plan that is worth its price. Chosen.
 pub(crate) const SHARE_HALVINGS: u32 = 8;
-/// The share of a plan below which less makes no difference. Chosen.
+/// The share of a plan below which a smaller share makes no difference. Chosen.
 pub(crate) const LEAST_SHARE: f64 = 1e-5;
 
 // Prices.
 
-/// Time to begin a run of a subquery, microseconds. Chosen.
+/// Price to start a run of a subquery, microseconds. Chosen.
 pub(crate) const SUBQUERY_RUN_US: f64 = 2.0;
-/// Price of a table scan that FORCE INDEX makes a last resort, microseconds: more than anything else costs. Chosen.
+/// Price of a table scan that FORCE INDEX makes a last resort, microseconds: more than any other plan. Chosen.
 pub(crate) const AVOIDED_SCAN_US: f64 = 1e12;
-/// Left rows of a lookup join from which on it is worth a look how close together their keys lie. Chosen.
+/// Left rows of a lookup join from which on the optimizer estimates how close together their keys lie. Chosen.
 pub(crate) const KEY_SPAN_LEAST_ROWS: f64 = 16.0;
 
 // Limits of planning.
 
-/// Levels of a plan that a chain of INTERSECTs and EXCEPTs between others makes, at most: each is a frame of several KiB on the
-/// stack. Chosen.
+/// Maximum number of plan levels that a chain of INTERSECTs and EXCEPTs between other operators makes. Each level is a frame of
+/// several KiB on the stack. Chosen.
 pub(crate) const MAX_SET_LEVELS: usize = 200;
-/// Operands of a run of INTERSECTs or EXCEPTs up to which each is a level of the plan. Chosen.
+/// Maximum number of operands of a run of INTERSECTs or EXCEPTs of which each is a level of the plan. Chosen.
 pub(crate) const CHAINED_OPERANDS: usize = 8;
-/// Choices by price inside one another beyond which a query stays as it is: each takes a few times the planning of what is
-/// inside. Chosen.
+/// Maximum nesting of choices by price; deeper queries stay as they are. Each choice multiplies the planning time of the queries
+/// inside it. Chosen.
 pub(crate) const MAX_NESTED_CHOICES: usize = 3;
-/// Members of a join up to which every order is tried. Chosen.
+/// Maximum number of members of a join for which every order is tried. Chosen.
 pub(crate) const MAX_EXHAUSTIVE_MEMBERS: usize = 12;
-/// Joins considered for a statement after which no more rewritings of its queries are compared by price: they stay as they are.
-/// Chosen.
+/// Number of considered joins of a statement after which the optimizer no longer compares rewritten queries by price: the queries
+/// stay as they are. Chosen.
 pub(crate) const MAX_JOINS_TO_CHOOSE: usize = 20_000;
-/// Joins considered after which the order of joins is no longer sought exhaustively, but greedily. Chosen.
+/// Number of considered joins after which the search for a join order is greedy instead of exhaustive. Chosen.
 pub(crate) const MAX_JOINS_TO_SEARCH: usize = 100_000;
-/// Joins considered after which tables are joined as they come, those first that a condition connects. Chosen.
+/// Number of considered joins after which tables are joined in their order, connected ones first. Chosen.
 pub(crate) const MAX_JOINS_TO_COMPARE: usize = 200_000;
-/// Lists of candidates that are kept to be found again, at most; a list takes some KiB. Chosen.
+/// Maximum number of candidate lists that are kept for reuse; a list takes some KiB. Chosen.
 pub(crate) const MAX_KEPT_CANDIDATES: usize = 4096;
 
 // Lists that are searched.
 
-/// Columns of a layout, and searches of it, from which on a map is made of it. Chosen.
+/// Number of columns of a layout, and of searches in it, from which on a map is built. Chosen.
 pub(crate) const LISTED_POSITIONS: usize = 32;
-/// Conjuncts of a branch of an OR up to which they are searched in a list, which is quicker than to make a set of them. Chosen.
+/// Maximum number of conjuncts of a branch of an OR that are searched in a list, which is quicker than building a set. Chosen.
 pub(crate) const LISTED_CONJUNCTS: usize = 16;
-/// Expressions up to which they are compared one by one: that takes less time than to hash one. Chosen.
+/// Maximum number of expressions that are compared one by one, which takes less time than hashing one. Chosen.
 pub(crate) const LISTED_EXPRESSIONS: usize = 16;
-/// Rows of an IN list up to which it becomes comparisons, of which ranges of several columns are made. Chosen.
+/// Maximum number of rows of an IN list that becomes comparisons, which give ranges of several columns. Chosen.
 pub(crate) const COMPARED_ROWS: usize = 1000;
 
 // Threads.
 
-/// Rows of a part to each of its groups from which on grouping is done in the threads. Chosen.
+/// Number of rows per group, in a part, from which on the threads do the grouping. Chosen.
 pub(crate) const PARALLEL_ROWS_PER_GROUP: f64 = 16.0;
-/// Rows examined to each that is delivered from which on threads share a scan whose rows go to the client as they come. Chosen.
+/// Number of examined rows per delivered row from which on threads share a scan whose rows go straight to the client. Chosen.
 pub(crate) const PARALLEL_EXAMINED_PER_ROW: f64 = 8.0;
-/// Price of a part of a plan from which on threads share it, microseconds: starting threads and waiting for the last of them is
-/// small against it. Chosen.
+/// Price of a part of a plan from which on threads share it, microseconds. Starting threads and waiting for the last one is small
+/// against it. Chosen.
 pub(crate) const PARALLEL_LEAST_COST_US: f64 = 10_000.0;
-/// Leaves of a piece of a scan, at most: 2 MiB of pages of 16 KiB. Chosen.
+/// Maximum number of leaves of a piece of a scan: 2 MiB of pages of 16 KiB. Chosen.
 pub(crate) const PARALLEL_PIECE_LEAVES: usize = 128;

@@ -3,12 +3,12 @@
 use leafline_access::Counters;
 use std::time::Duration;
 
-/// What one node did.
+/// The figures of one node.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NodeProfile {
     /// Rows delivered.
     pub rows: u64,
-    /// How often the node was begun: once for each run of its query, or for the inner side of a lookup join once per outer row.
+    /// Number of starts: one for each run of the query; on the inner side of a lookup join, one for each outer row.
     pub loops: u64,
     /// Time in the node and its inputs.
     pub time: Duration,
@@ -23,7 +23,7 @@ pub struct NodeProfile {
 }
 
 impl NodeProfile {
-    /// Adds what one call did. `before` and `after`: pages read and asked for.
+    /// Adds the figures of one call. `before` and `after` count the pages read and requested.
     pub fn add(
         &mut self,
         time: Duration,
@@ -52,17 +52,18 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// For a plan of so many nodes.
+    /// Makes a profile for `nodes` nodes.
     pub fn new(nodes: usize) -> Profile {
         Profile { nodes: vec![NodeProfile::default(); nodes] }
     }
 
-    /// Of how many nodes there are figures.
+    /// Returns the number of nodes.
     pub fn count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Adds what a thread did that shares the work. Pages that were read are seen by all threads: `counts_reads` for one of them.
+    /// Adds the figures of a thread that shares the work. All threads see the same page reads, so `counts_reads` is set for only
+    /// one of them.
     pub fn absorb(&mut self, other: &Profile, counts_reads: bool) {
         for (node, more) in self.nodes.iter_mut().zip(&other.nodes) {
             if node.rows == 0 {
@@ -77,12 +78,12 @@ impl Profile {
         }
     }
 
-    /// The figures of a node.
+    /// Returns the figures of a node.
     pub fn node(&self, id: usize) -> NodeProfile {
         self.nodes.get(id).copied().unwrap_or_default()
     }
 
-    /// To change the figures of a node.
+    /// Returns the figures of a node, to change them.
     pub fn node_mut(&mut self, id: usize) -> Option<&mut NodeProfile> {
         self.nodes.get_mut(id)
     }

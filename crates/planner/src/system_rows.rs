@@ -1,11 +1,11 @@
-//! Rows of tables that are no stored ones.
+//! Rows of tables that are not stored.
 
 use leafline_types::{ExprType, Value};
 
-/// A table that is no stored one.
+/// A table that is not stored: the statement computes its rows.
 pub struct SystemRows {
-    /// Names and types of its columns.
+    /// The names and types of the columns.
     pub columns: Vec<(String, ExprType)>,
-    /// Its rows.
+    /// The rows.
     pub rows: Vec<Vec<Value>>,
 }

@@ -1,8 +1,8 @@
-//! Calls of window functions, as bound statements and plans have them.
+//! Calls of window functions, in bound statements and in plans.
 //!
-//! A call sees the rows of its partition in the order of its window. Its frame is a run of these rows for each row; both its ends
-//! move forward only, as one goes through the partition. In a bound statement the expressions are over columns of the block, in a
-//! plan over the columns of the operator's input.
+//! A call sees the rows of its partition in the order of its window. Each row has a frame: a run of rows of the partition. Both
+//! ends of the frame only move forward from one row to the next. Expressions of a bound statement are over columns of the block,
+//! expressions of a plan over the columns of the operator's input.
 
 use leafline_expr::Expr;
 use leafline_expr::aggregate::AggregateCall;
@@ -11,83 +11,83 @@ use leafline_types::ExprType;
 /// A call of a window function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowCall {
-    /// What is computed.
+    /// The function.
     pub function: WindowFunction,
-    /// Over which rows of the partition; functions that do not look at it have the default one.
+    /// The frame; functions that ignore it have the default one.
     pub frame: Frame,
     /// The type of the result.
     pub ty: ExprType,
 }
 
-/// What a window function computes.
+/// A window function and its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WindowFunction {
     /// The number of the row, from 1.
     RowNumber,
-    /// The number of the first row that equals this one in the order.
+    /// The number of the first peer of the row.
     Rank,
-    /// How many different rows, in the order, there are up to this one.
+    /// The number of peer groups up to and including the row's.
     DenseRank,
     /// (RANK - 1) / (rows - 1), 0 in a partition of one row.
     PercentRank,
-    /// The share of the rows up to the last that equals this one.
+    /// The share of the rows up to the last peer of the row.
     CumeDist,
-    /// The number of the row's part, when the partition is cut in so many as nearly equal parts.
+    /// The number of the row's bucket when the partition is cut into this many nearly equal buckets.
     Ntile(Expr),
-    /// The value of a row so many before this one, or behind it.
+    /// LAG or LEAD: the value of the row at a distance before or after the current one.
     Shifted {
         /// The value.
         value: Expr,
-        /// How many rows; a constant.
+        /// The distance in rows; a constant.
         rows: Expr,
-        /// LEAD: behind this one.
+        /// LEAD: the row after the current one.
         ahead: bool,
-        /// The value where there is no such row, of the type of the result.
+        /// The value where there is no such row; it has the type of the result.
         default: Option<Expr>,
     },
-    /// The value of a row of the frame.
+    /// FIRST_VALUE, LAST_VALUE or NTH_VALUE: the value of a row of the frame.
     Framed {
         /// The value.
         value: Expr,
-        /// Which row.
+        /// The row.
         row: FrameRow,
     },
     /// An aggregate of the rows of the frame.
     Aggregate(AggregateCall),
 }
 
-/// A row of a frame.
+/// The row of a frame that a function reads.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameRow {
     /// FIRST_VALUE.
     First,
     /// LAST_VALUE.
     Last,
-    /// NTH_VALUE: by its number from 1; a constant.
+    /// NTH_VALUE: the row with this number, from 1; a constant.
     Nth(Expr),
 }
 
-/// The rows of the partition that a call sees from a row.
+/// The rows of the partition that a call sees from the current row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     /// The first row.
     pub start: FrameBound,
     /// The last row.
     pub end: FrameBound,
-    /// In what the bounds count.
+    /// The unit of the bounds.
     pub unit: FrameUnit,
 }
 
-/// In what the bounds of a frame count.
+/// The unit of the bounds of a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameUnit {
     /// Rows.
     Rows,
-    /// Values of the only key of the order, where a bound has a distance: the row itself stands for all that equal it.
+    /// Values of the only key of the order, where a bound has a distance. The current row stands for all its peers.
     Range {
-        /// What the limits of the bounds are compared with.
+        /// The key that the limits of the bounds are compared with.
         key: Option<Expr>,
-        /// The order is a descending one.
+        /// The order is descending.
         descending: bool,
     },
 }
@@ -101,27 +101,27 @@ pub enum FrameBound {
     CurrentRow,
     /// Before the current row.
     Preceding(Distance),
-    /// Behind it.
+    /// After the current row.
     Following(Distance),
 }
 
-/// How far a bound is from the current row.
+/// The distance of a bound from the current row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distance {
-    /// A constant.
+    /// The distance; a constant.
     pub amount: Expr,
-    /// For RANGE: the greatest or least value of the key within the bound, as seen from a row.
+    /// RANGE: the greatest or least key within the bound, computed from the current row.
     pub limit: Option<Expr>,
 }
 
 impl Frame {
-    /// From the first row of the partition to the last that equals the current one: the default.
+    /// Returns the default frame: from the first row of the partition to the last peer of the current row.
     pub fn running() -> Frame {
         let unit = FrameUnit::Range { key: None, descending: false };
         Frame { start: FrameBound::Unbounded, end: FrameBound::CurrentRow, unit }
     }
 
-    /// Whether it is the whole partition for every row.
+    /// Whether the frame is the whole partition for every row.
     pub fn is_whole(&self) -> bool {
         (&self.start, &self.end) == (&FrameBound::Unbounded, &FrameBound::Unbounded)
     }
@@ -140,7 +140,7 @@ impl Frame {
 }
 
 impl WindowCall {
-    /// Its name, as MySQL writes it.
+    /// Returns MySQL's name of the function.
     pub fn name(&self) -> &'static str {
         match &self.function {
             WindowFunction::RowNumber => "row_number",
@@ -158,7 +158,7 @@ impl WindowCall {
         }
     }
 
-    /// Calls `f` on each of its expressions.
+    /// Calls `f` on each expression of the call.
     pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match &mut self.function {
             WindowFunction::Ntile(parts) => f(parts),
@@ -183,7 +183,7 @@ impl WindowCall {
         self.frame.for_each_expr_mut(f);
     }
 
-    /// Its arguments, for EXPLAIN.
+    /// Returns the arguments, for EXPLAIN.
     pub fn args(&self) -> Vec<&Expr> {
         match &self.function {
             WindowFunction::Ntile(parts) => vec![parts],
@@ -197,7 +197,7 @@ impl WindowCall {
         }
     }
 
-    /// How much of the partition has to be there before the value of a row is known.
+    /// Returns how much of the partition must be present before the value of a row is known.
     pub fn reach(&self) -> Reach {
         use WindowFunction::{Aggregate, DenseRank, Rank, RowNumber};
         match (&self.function, &self.frame) {
@@ -213,12 +213,12 @@ impl WindowCall {
     }
 }
 
-/// How much of a partition a call needs at once.
+/// The part of a partition that a call needs at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     /// The rows up to the current one.
     Row,
-    /// The rows that equal the current one, too.
+    /// The rows up to the last peer of the current one.
     Peers,
     /// All rows.
     Partition,

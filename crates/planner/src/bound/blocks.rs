@@ -1,4 +1,4 @@
-//! The query blocks of a statement, one inside the other, and the stored tables that they read.
+//! Visits the query blocks of a statement, one inside the other, and the stored tables that they read.
 
 use super::{BoundKind, BoundSelect, BoundSubquery, InsertRows, Relation, RelationSource};
 use leafline_table::TableDef;
@@ -49,10 +49,10 @@ pub fn blocks_of(bound: &BoundKind, subqueries: &[BoundSubquery], found: &mut dy
     }
 }
 
-/// The blocks of queries.
+/// A visit of the blocks of queries.
 struct Blocks<'f> {
     found: &'f mut dyn FnMut(&BoundSelect, bool),
-    /// The queries of WITH looked at.
+    /// Numbers of the common tables that were visited.
     commons: BTreeSet<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Bound INSERT, REPLACE, UPDATE and DELETE: the rows, what becomes of them, and what they are checked by.
+//! Bound INSERT, REPLACE, UPDATE and DELETE: their rows, the changes that they make, and the rules that check the rows.
 
 use super::BoundSelect;
 use leafline_expr::Expr;
@@ -9,14 +9,14 @@ use leafline_types::{Charset, MysqlError, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// INSERT and REPLACE.
+/// A bound INSERT or REPLACE.
 #[derive(Debug, Clone)]
 pub struct BoundInsert {
-    /// With IGNORE: what is wrong with a row is a warning.
+    /// The statement has IGNORE: an invalid row gives a warning.
     pub ignore: bool,
-    /// What becomes of a row that has a key which is there already.
+    /// The action for a row whose unique key exists already.
     pub on_duplicate: OnDuplicate,
-    /// Values of VALUES refer to the columns of their row: those before them, and else the defaults.
+    /// Values of VALUES refer to columns of their row: a column to the left has its value, any other its default.
     pub reads_row: bool,
     /// The table.
     pub table: Arc<TableDef>,
@@ -24,23 +24,22 @@ pub struct BoundInsert {
     pub alias: String,
     /// The view that rows are inserted through, by database and name.
     pub view: Option<(String, String)>,
-    /// What that view asks of the rows, over the columns of the table.
+    /// Conditions of that view on the rows, over the columns of the table.
     pub view_checks: Vec<ViewCheck>,
-    /// How its rows are computed and checked.
+    /// Expressions that compute and check the rows.
     pub rules: RowRules,
-    /// What foreign keys ask of its rows.
+    /// The foreign keys that the rows have to satisfy.
     pub foreign: ForeignKeys,
-    /// For each value of a row, the column it goes to; columns not named get their defaults (error 1364 at
-    /// execution where there is none).
+    /// The column for each value of a row. Columns not named get their defaults (error 1364 at execution where there is none).
     pub columns: Vec<usize>,
-    /// The rows.
+    /// The source of the rows.
     pub rows: InsertRows,
 }
 
-/// The rows of an INSERT, each as long as `BoundInsert::columns`.
+/// The source of the rows of an INSERT. Each row has one value for each of `BoundInsert::columns`.
 #[derive(Debug, Clone)]
 pub enum InsertRows {
-    /// VALUES. An empty row (`VALUES ()`) is all defaults.
+    /// VALUES. An empty row (`VALUES ()`) takes every column's default.
     Values(Vec<Vec<GivenValue>>),
     /// A query.
     Select(Box<BoundSelect>),
@@ -48,28 +47,28 @@ pub enum InsertRows {
     File(Box<BoundLoad>),
 }
 
-/// The file of a LOAD DATA, and what becomes of its lines.
+/// The file of a LOAD DATA, and how its lines become rows.
 #[derive(Debug, Clone)]
 pub struct BoundLoad {
-    /// Its name, as the statement has it.
+    /// The name of the file, as the statement has it.
     pub path: String,
-    /// It is the client's.
+    /// The client sends the file (LOAD DATA LOCAL).
     pub local: bool,
-    /// What is read.
+    /// The kind of file.
     pub source: LoadSource,
-    /// Its character set.
+    /// The character set of the file.
     pub charset: Charset,
-    /// What it looks like.
+    /// The separators and escapes of the file.
     pub format: TextFormat,
-    /// Lines at its beginning that are passed over.
+    /// Number of lines to skip at the beginning.
     pub skip: u64,
-    /// What the fields of a line are for.
+    /// The target of each field of a line.
     pub fields: Vec<LoadTarget>,
     /// SET: columns and their values, over the columns of the table and, behind them, the variables among the fields.
     pub assignments: Vec<(usize, NewValue)>,
 }
 
-/// What a field of a line is for.
+/// The target of a field of a line.
 #[derive(Debug, Clone)]
 pub enum LoadTarget {
     /// A column of the table.
@@ -83,7 +82,7 @@ pub enum LoadTarget {
 pub enum GivenValue {
     /// A number, a string or NULL as it was written, not yet converted to the column's type.
     Literal(Value),
-    /// Any other.
+    /// Any other value.
     New(Box<NewValue>),
 }
 
@@ -107,15 +106,15 @@ pub struct RowRules {
     pub checks: Vec<(String, Expr)>,
 }
 
-/// What INSERT does where a unique key is there already.
+/// The action of INSERT for a row whose unique key exists already.
 #[derive(Debug, Clone)]
 pub enum OnDuplicate {
-    /// Error 1062.
+    /// Raise error 1062.
     Fail,
     /// REPLACE: delete the rows that have it.
     Replace,
-    /// ON DUPLICATE KEY UPDATE: change the first row that has it. Expressions refer to the columns of that row, then to
-    /// those of the row that was to be inserted, then to the outputs of the query behind the inserted columns.
+    /// ON DUPLICATE KEY UPDATE: change the first row that has it. Expressions refer to the columns of that row, then to the
+    /// columns of the row that was to be inserted, then to the outputs of the query behind the inserted columns.
     Update(Vec<BoundAssignment>),
 }
 
@@ -126,18 +125,18 @@ pub struct ChangedTable {
     pub table: Arc<TableDef>,
     /// Position of its first column among the outputs of the rows to change; the others follow.
     pub first: usize,
-    /// How its rows are computed and checked.
+    /// Expressions that compute and check the rows.
     pub rules: RowRules,
-    /// What the view that it is changed through asks of its rows, over the outputs of the rows to change.
+    /// Conditions of the view that the statement changes the table through, over the outputs of the rows to change.
     pub view_checks: Vec<ViewCheck>,
 }
 
-/// What WITH CHECK OPTION asks of a row that was changed through a view: not to leave it.
+/// The condition of WITH CHECK OPTION: a row that is changed through a view must stay visible in it.
 #[derive(Debug, Clone)]
 pub struct ViewCheck {
     /// The view that the statement names, as errors have it.
     pub view: String,
-    /// What has to be true.
+    /// The condition that must hold.
     pub condition: Expr,
 }
 
@@ -148,73 +147,75 @@ pub struct BoundAssignment {
     pub target: usize,
     /// Position of the column in its table.
     pub column: usize,
-    /// The value. It sees the assignments before it, as in MySQL: `SET a = a + 1, b = a` stores the same in both.
+    /// The new value. An expression sees the assignments before it, as in MySQL: `SET a = a + 1, b = a` stores the same in both.
     pub value: NewValue,
 }
 
-/// UPDATE.
+/// A bound UPDATE.
 #[derive(Debug, Clone)]
 pub struct BoundUpdate {
-    /// With IGNORE: what is wrong with a row is a warning, and the row stays.
+    /// The statement has IGNORE: an invalid row gives a warning and stays unchanged.
     pub ignore: bool,
-    /// The rows to change: a block whose outputs are the columns of the tables to change, and what else the assignments
-    /// need. The relations that are changed, and no others, are locked.
+    /// The rows to change: a block whose outputs are the columns of the changed tables, then further columns that the assignments
+    /// need. The block locks rows of the changed relations and of no others.
     pub rows: BoundSelect,
     /// The tables that are changed, in the order of their relations.
     pub targets: Vec<ChangedTable>,
     /// The assignments in the order written. Expressions refer to the outputs of `rows`.
     pub assignments: Vec<BoundAssignment>,
-    /// What foreign keys ask of the rows.
+    /// The foreign keys that the rows have to satisfy.
     pub foreign: ForeignKeys,
 }
 
-/// DELETE.
+/// A bound DELETE.
 #[derive(Debug, Clone)]
 pub struct BoundDelete {
-    /// With IGNORE.
+    /// The statement has IGNORE: a row that cannot be deleted gives a warning and stays.
     pub ignore: bool,
-    /// The rows to delete: a block whose outputs are the columns of the tables to delete from. The relations that rows are
-    /// deleted from, and no others, are locked.
+    /// The rows to delete: a block whose outputs are the columns of the tables to delete from. The block locks rows of these
+    /// relations and of no others.
     pub rows: BoundSelect,
     /// The tables that rows are deleted from, in the order of their relations.
     pub targets: Vec<ChangedTable>,
-    /// What foreign keys ask of the rows.
+    /// The foreign keys that the rows have to satisfy.
     pub foreign: ForeignKeys,
 }
 
-/// What the foreign keys of and to some tables ask of who changes rows of these. Empty with `foreign_key_checks` off.
+/// The foreign keys of and to the tables that a statement changes. Empty with `foreign_key_checks` off.
 #[derive(Debug, Clone, Default)]
 pub struct ForeignKeys {
-    /// Of the tables that have or are referred to by foreign keys, those of the statement and those that its changes can cascade to.
+    /// Foreign keys by table: the tables of the statement and the tables that its changes can cascade to. A table without foreign
+    /// keys in either direction is absent.
     pub tables: BTreeMap<TableId, TableReferences>,
 }
 
 /// The foreign keys of and to one table.
 #[derive(Debug, Clone)]
 pub struct TableReferences {
-    /// How its rows are computed and checked.
+    /// Expressions that compute and check the rows of the table.
     pub rules: RowRules,
-    /// Its own foreign keys.
+    /// The foreign keys that the table has.
     pub parents: Vec<ParentReference>,
-    /// Those that refer to it, by name.
+    /// The foreign keys of other tables, or of itself, that refer to the table, by name.
     pub children: Vec<ChildReference>,
 }
 
-/// What rows of a table refer to.
+/// A foreign key as its own table sees it: the rows that this table's rows refer to.
 #[derive(Debug, Clone)]
 pub struct ParentReference {
-    /// The columns that refer.
+    /// The referring columns.
     pub columns: Vec<usize>,
-    /// The table referred to, an index that begins with the columns referred to, and these; `None` if there is no such table or index.
+    /// The parent table, an index of it that begins with the referenced columns, and these columns; `None` if there is no such
+    /// table or index.
     pub parent: Option<(Arc<TableDef>, Arc<IndexDef>, Vec<usize>)>,
-    /// The key, as errors have it.
+    /// The key, as error messages write it.
     pub described: String,
-    /// The statement may not know of the table.
+    /// The statement may not know of the parent table.
     pub hidden: bool,
 }
 
 impl ParentReference {
-    /// The error for a row that refers to nothing; it does not name a table that one may not know of.
+    /// Returns the error for a row without parent row. The error does not name a table that the statement may not know of.
     pub fn violated(&self) -> MysqlError {
         if self.hidden {
             return MysqlError::hidden_no_referenced_row();
@@ -223,29 +224,29 @@ impl ParentReference {
     }
 }
 
-/// Rows that refer to a table.
+/// A foreign key as its parent table sees it: the rows that refer to this table.
 #[derive(Debug, Clone)]
 pub struct ChildReference {
-    /// The columns referred to.
+    /// The referenced columns.
     pub columns: Vec<usize>,
-    /// The table whose rows refer.
+    /// The table with the referring rows.
     pub child: Arc<TableDef>,
-    /// An index of it that begins with the columns that refer.
+    /// An index of `child` that begins with the referring columns.
     pub index: Arc<IndexDef>,
-    /// The columns that refer.
+    /// The referring columns.
     pub child_columns: Vec<usize>,
-    /// ON DELETE.
+    /// The action of ON DELETE.
     pub on_delete: ReferentialAction,
-    /// ON UPDATE.
+    /// The action of ON UPDATE.
     pub on_update: ReferentialAction,
-    /// The key, as errors have it.
+    /// The key, as error messages write it.
     pub described: String,
-    /// The statement may not know of the table.
+    /// The statement may not know of the child table.
     pub hidden: bool,
 }
 
 impl ChildReference {
-    /// The error for a row that is referred to; it does not name a table that one may not know of.
+    /// Returns the error for a row that other rows refer to. The error does not name a table that the statement may not know of.
     pub fn violated(&self) -> MysqlError {
         if self.hidden {
             return MysqlError::hidden_row_is_referenced();

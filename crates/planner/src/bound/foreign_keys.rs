@@ -4,7 +4,7 @@ use super::ForeignKeys;
 use leafline_table::TableDef;
 
 impl ForeignKeys {
-    /// Whether there are none to look at.
+    /// Whether the statement has no foreign keys to check.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
@@ -14,7 +14,7 @@ impl ForeignKeys {
         self.tables.get(&table.id).is_some_and(|references| !references.children.is_empty())
     }
 
-    /// Whether rows of the table may follow changes that the statement makes.
+    /// Whether changes of the statement can cascade to rows of the table.
     pub fn can_reach(&self, table: &TableDef) -> bool {
         let mut children = self.tables.values().flat_map(|references| &references.children);
         children.any(|child| {

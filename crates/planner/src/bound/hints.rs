@@ -1,43 +1,43 @@
-//! What hints say of blocks and relations: optimizer hints, and USE, FORCE and IGNORE INDEX.
+//! Hints of blocks and relations: optimizer hints, and USE, FORCE and IGNORE INDEX.
 
 use leafline_access::Strategy;
 use std::collections::BTreeSet;
 
-/// What optimizer hints say of a block.
+/// The optimizer hints of a block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlockHints {
-    /// JOIN_FIXED_ORDER: as STRAIGHT_JOIN after SELECT.
+    /// JOIN_FIXED_ORDER: join as with STRAIGHT_JOIN after SELECT.
     pub fixed_order: bool,
     /// JOIN_ORDER, JOIN_PREFIX and JOIN_SUFFIX.
     pub join_orders: Vec<JoinOrder>,
     /// SEMIJOIN and NO_SEMIJOIN, for a subquery.
     pub semijoin: Option<bool>,
-    /// The relations for which hints about indexes were met, with the names of these.
+    /// Relations and names of index hints that the block has had so far.
     pub indexed: BTreeSet<(usize, String)>,
 }
 
-/// In which order some relations are to be joined.
+/// A required order of some relations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinOrder {
-    /// Where they stand among the others.
+    /// The position of these relations among the others.
     pub place: JoinPlace,
     /// The relations, each once.
     pub relations: Vec<usize>,
 }
 
-/// Where relations stand in the order of joins.
+/// The position of some relations in the order of joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinPlace {
-    /// Anywhere: others may be between them.
+    /// Anywhere; other relations may stand between them.
     Anywhere,
-    /// Before all others.
+    /// Before all other relations.
     First,
-    /// Behind all others.
+    /// After all other relations.
     Last,
 }
 
 impl JoinOrder {
-    /// Whether a relation may be joined next, to those for which `is_joined` says so. `all` are those that there are to join.
+    /// Whether relation `next` may be joined after the relations for which `is_joined` is true. `all` are the relations to join.
     pub fn allows(&self, next: usize, is_joined: &dyn Fn(usize) -> bool, all: &[usize]) -> bool {
         let listed = self.relations.iter().filter(|relation| all.contains(relation));
         let place = self.relations.iter().position(|relation| *relation == next);
@@ -55,12 +55,12 @@ impl JoinOrder {
     }
 }
 
-/// What hints say of a relation.
+/// The hints of a relation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableHints {
     /// USE, FORCE, IGNORE INDEX and the optimizer hints about indexes; for base tables.
     pub indexes: IndexHints,
-    /// NO_ICP: indexes on whose entries no conditions are evaluated before rows are fetched.
+    /// NO_ICP: indexes without index condition pushdown.
     pub unpushed: Vec<usize>,
     /// SKIP_SCAN, NO_SKIP_SCAN.
     pub skip_scan: Option<Strategy>,
@@ -72,30 +72,30 @@ pub struct TableHints {
     pub batched_keys: Option<bool>,
     /// MERGE, NO_MERGE.
     pub merge: Option<bool>,
-    /// HASH_JOIN, BNL and their opposites.
+    /// HASH_JOIN, BNL, NO_HASH_JOIN, NO_BNL.
     pub hash_join: Option<bool>,
-    /// DERIVED_CONDITION_PUSHDOWN and its opposite.
+    /// DERIVED_CONDITION_PUSHDOWN, NO_DERIVED_CONDITION_PUSHDOWN.
     pub condition_pushdown: Option<bool>,
 }
 
-/// Index hints of a relation, by what an index would be used for. A hint without FOR is in all three.
+/// The index hints of a relation, by the purpose of an index. A hint without FOR counts for all three purposes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexHints {
-    /// For finding rows and joining.
+    /// Indexes to find rows and to join.
     pub join: IndexChoice,
-    /// For ORDER BY.
+    /// Indexes for ORDER BY.
     pub order_by: IndexChoice,
-    /// For GROUP BY.
+    /// Indexes for GROUP BY.
     pub group_by: IndexChoice,
 }
 
-/// Which indexes may be used. Positions in `TableDef::indexes`.
+/// The indexes that may be used, as positions in `TableDef::indexes`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexChoice {
-    /// USE and FORCE: no others. Empty: none at all (`USE INDEX ()`).
+    /// USE and FORCE: only these indexes. An empty list allows none (`USE INDEX ()`).
     pub only: Option<Vec<usize>>,
-    /// FORCE: a table scan only if none of `only` can be used.
+    /// FORCE: allow a table scan only if no index of `only` can be used.
     pub forced: bool,
-    /// IGNORE: none of these.
+    /// IGNORE: none of these indexes.
     pub ignored: Vec<usize>,
 }

@@ -1,4 +1,5 @@
-//! A derived table that is no more than a join and a filter becomes part of the block around it. Whoever asks for it knows that it is.
+//! Merges a derived table that is only a join and a filter into the block around it. The caller has checked that with
+//! `is_join_and_filter`.
 
 use super::{
     BlockColumn, BlockHints, BoundSelect, ColumnId, ColumnOrigin, JoinTree, Relation, RelationSource,
@@ -26,7 +27,7 @@ pub(crate) fn empty_block() -> BoundSelect {
 }
 
 impl BoundSelect {
-    /// Whether it is no more than a join and a filter.
+    /// Whether the block is only a join and a filter.
     pub(crate) fn is_join_and_filter(&self) -> bool {
         self.aggregation.is_none()
             && self.having.is_empty()
@@ -36,7 +37,7 @@ impl BoundSelect {
             && self.from.is_some()
     }
 
-    /// Calls `f` on each expression of the block itself.
+    /// Calls `f` on each expression of the block itself, subqueries excluded.
     pub fn for_each_expr(&self, f: &mut dyn FnMut(&Expr)) {
         fn of_tree(tree: &JoinTree, f: &mut dyn FnMut(&Expr)) {
             let (children, conditions): (Vec<&JoinTree>, _) = match tree {
@@ -70,7 +71,7 @@ impl BoundSelect {
     }
 }
 
-/// Is a relation on the right side of a left join?
+/// Whether the relation is on the right side of a left join. `inside`: `tree` itself is on such a side.
 pub(crate) fn is_nullable(tree: &JoinTree, position: usize, inside: bool) -> bool {
     match tree {
         JoinTree::Relation(relation) => inside && *relation == position,
@@ -84,15 +85,15 @@ pub(crate) fn is_nullable(tree: &JoinTree, position: usize, inside: bool) -> boo
     }
 }
 
-/// Puts the relations and conditions of the derived table at `position` in its place, and what its columns are in theirs. Its first
-/// relation takes its position, the others follow the last one. Gives the new numbers of its columns.
+/// Replaces the derived table at `position` by its relations and conditions, and its columns by their expressions. Its first
+/// relation takes its position, the others follow the last relation of `outer`. Returns the new numbers of its columns.
 pub(crate) fn merge(outer: &mut BoundSelect, position: usize) -> HashMap<ColumnId, ColumnId> {
     let mut numbers = HashMap::new();
     let RelationSource::Derived(inner) = &outer.relations[position].source else { return numbers };
     let inner = inner.as_ref().clone();
     let nullable = outer.from.as_ref().is_some_and(|from| is_nullable(from, position, false));
     let columns = outer.relations[position].columns.clone();
-    // The derived table's relations take its place and the places behind the last one.
+    // The first relation takes the derived table's place, the others the places behind the last one.
     let place = |relation: usize, count: usize| if relation == 0 { position } else { count + relation - 1 };
     let count = outer.relations.len();
     let mut added = Vec::new();
@@ -135,7 +136,7 @@ pub(crate) fn merge(outer: &mut BoundSelect, position: usize) -> HashMap<ColumnI
     numbers
 }
 
-/// Replaces the derived table's columns by what they are.
+/// Replaces the derived table's columns by their expressions.
 pub(crate) fn substitute(select: &mut BoundSelect, outputs: &HashMap<usize, Expr>) {
     for_each_expr_mut(select, &mut |expr| {
         *expr = expr.replace_columns(&mut |column| outputs.get(&column).cloned());
@@ -146,7 +147,7 @@ pub(crate) fn substitute(select: &mut BoundSelect, outputs: &HashMap<usize, Expr
     }
 }
 
-/// Calls `f` on the expressions of a block, but for those of its joins.
+/// Calls `f` on the expressions of a block, join conditions excluded.
 pub(crate) fn for_each_expr_mut(select: &mut BoundSelect, f: &mut dyn FnMut(&mut Expr)) {
     select.filter.iter_mut().for_each(&mut *f);
     select.having.iter_mut().for_each(&mut *f);

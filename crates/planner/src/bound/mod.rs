@@ -1,22 +1,24 @@
-//! Bound statements: what a statement means, every name looked up and every expression typed.
+//! Bound statements: statements whose names are looked up and whose expressions are typed.
 //!
-//! The binder makes them, the optimizer plans them, and the plan cache may keep them: they depend on the catalog
-//! version, the session's database, sql_mode and collation, not on parameter values.
+//! The binder makes bound statements, the optimizer plans them, and the plan cache may keep them. A bound statement depends on
+//! the catalog version and the session's database, sql_mode and collation, not on parameter values.
 //!
-//! **Columns** are numbers ([`ColumnId`]) that are unique within one query block. First come the columns of the
-//! relations, relation by relation, all columns of a relation in table order (`Relation::columns`); then, when the
-//! block aggregates, the group keys and the aggregates; then the window functions. `filter`, join conditions, group key expressions
-//! and aggregate arguments refer to relation columns. `having`, `windows`, `output` and `order_by` refer to relation columns when
-//! the block does not aggregate, and to nothing but group keys and aggregates when it does; `output` and `order_by` to window
-//! functions, too. A derived table is a block with numbers of its own; its outputs are, in order, the columns of its relation.
+//! **Columns** are numbers ([`ColumnId`]) that are unique within one query block. First come the columns of the relations,
+//! relation by relation, all columns of a relation in table order (`Relation::columns`). When the block aggregates, the group
+//! keys and the aggregates follow. The window functions come last.
 //!
-//! **Subqueries** of expressions are numbered through the whole statement ([`BoundStatement::subqueries`]); the expression says
-//! which columns of the blocks around it a subquery depends on, and inside the subquery, whatever its depth, these are
+//! `filter`, join conditions, group key expressions and aggregate arguments refer to relation columns. `having`, `windows`,
+//! `output` and `order_by` refer to relation columns when the block does not aggregate, and only to group keys and aggregates
+//! when it does; `output` and `order_by` may also refer to window functions. A derived table is a block with numbers of its own;
+//! its outputs are, in order, the columns of its relation.
+//!
+//! **Subqueries** of expressions are numbered through the whole statement ([`BoundStatement::subqueries`]). The expression lists
+//! the columns of the surrounding blocks that a subquery depends on. Inside the subquery, at any depth, these columns are
 //! `ExprKind::Outer`, by their position in that list.
 //!
-//! The order of evaluation is MySQL's: from, filter, aggregation, having, windows, output, distinct, order_by, limit. An
-//! `order_by` expression that equals an `output` expression is that output, not evaluated again (RAND()). With
-//! `distinct`, all of them do.
+//! Clauses are evaluated in MySQL's order: from, filter, aggregation, having, windows, output, distinct, order_by, limit. An
+//! `order_by` expression that equals an `output` expression reads that output and is not evaluated again (RAND()). With
+//! `distinct`, every `order_by` expression reads outputs.
 
 mod blocks;
 mod change;
@@ -42,7 +44,7 @@ use crate::window::WindowCall;
 use leafline_syntax::Privileges;
 use leafline_types::result_column::ColumnMeta;
 
-/// Most relations of a query block, MySQL's limit less the three bits it keeps for itself (error 1116).
+/// Maximum number of relations of a query block: MySQL's limit, less the three bits that MySQL keeps for itself (error 1116).
 pub(crate) const MAX_RELATIONS: usize = 61;
 
 /// A column of a query block: the number in `ExprKind::Column`.
@@ -51,30 +53,31 @@ pub type ColumnId = usize;
 /// A bound statement.
 #[derive(Debug, Clone)]
 pub struct BoundStatement {
-    /// What it does.
+    /// The statement itself.
     pub kind: BoundKind,
-    /// How many parameters it has.
+    /// Number of parameters.
     pub parameters: usize,
-    /// Warnings that binding gave; they are raised again at every execution.
+    /// Warnings of binding; every execution raises them again.
     pub warnings: Vec<MysqlError>,
-    /// Values of variables were put in: bind again for each execution.
+    /// The statement contains values of variables and must be bound again for each execution.
     pub reads_variables: bool,
-    /// Parameters that are compared with dates or times, and the types of these: it is bound for values that can be.
+    /// Parameters that are compared with dates or times, with the types of these. The statement is bound for values that convert
+    /// to the type.
     pub beside_times: Vec<(usize, SqlType)>,
-    /// Parameters that are compared with columns of numbers: a text of digits is the number there.
+    /// Parameters that are compared with numeric columns. A text of digits counts as a number there.
     pub beside_numbers: Vec<usize>,
-    /// The subqueries of its expressions, by their numbers.
+    /// The subqueries of the statement's expressions, by number.
     pub subqueries: Vec<BoundSubquery>,
-    /// The views it names, by database and name.
+    /// The views that the statement names, by database and name.
     pub views: Vec<(String, String)>,
 }
 
-/// An expression that stands alone.
+/// An expression outside any statement.
 #[derive(Debug, Clone)]
 pub struct BoundExpression {
     /// The expression.
     pub expr: Expr,
-    /// The subqueries in it, by their numbers.
+    /// The subqueries of the expression, by number.
     pub subqueries: Vec<BoundSubquery>,
 }
 
@@ -83,11 +86,11 @@ pub struct BoundExpression {
 pub struct BoundSubquery {
     /// The query.
     pub query: BoundSelect,
-    /// It depends on the rows of the query around it, or has to be run again for another reason.
+    /// The subquery depends on rows of the query around it, or must run again for another reason.
     pub is_dependent: bool,
 }
 
-/// The statements that are planned.
+/// The kinds of statements that are planned.
 #[derive(Debug, Clone)]
 pub enum BoundKind {
     /// SELECT.
@@ -103,61 +106,62 @@ pub enum BoundKind {
 /// One query block.
 #[derive(Debug, Clone)]
 pub struct BoundSelect {
-    /// The tables of FROM, in the order written.
+    /// The relations of FROM, in the order written.
     pub relations: Vec<Relation>,
     /// Every column of the block, by its number.
     pub columns: Vec<BlockColumn>,
-    /// How the relations are joined; `None` without FROM: one row without columns.
+    /// The join of the relations; `None` without FROM: one row without columns.
     pub from: Option<JoinTree>,
-    /// With STRAIGHT_JOIN after SELECT: relations are joined in the order written.
+    /// STRAIGHT_JOIN after SELECT: join relations in the order written.
     pub straight_join: bool,
-    /// What optimizer hints say of the block.
+    /// The optimizer hints of the block.
     pub hints: BlockHints,
-    /// WHERE, as conjuncts.
+    /// The conjuncts of WHERE.
     pub filter: Vec<Expr>,
-    /// Grouping; `None` when there is neither GROUP BY nor an aggregate.
+    /// The grouping; `None` when there is neither GROUP BY nor an aggregate.
     pub aggregation: Option<Aggregation>,
-    /// HAVING, as conjuncts.
+    /// The conjuncts of HAVING.
     pub having: Vec<Expr>,
-    /// Window functions, by their windows.
+    /// The window functions, grouped by window.
     pub windows: Vec<BoundWindow>,
-    /// The select list, wildcards expanded; never empty.
+    /// The select list with wildcards expanded; never empty.
     pub output: Vec<BoundOutput>,
-    /// With DISTINCT.
+    /// The block has DISTINCT.
     pub distinct: bool,
-    /// ORDER BY; constants left out.
+    /// The keys of ORDER BY without constants.
     pub order_by: Vec<OrderKey>,
     /// LIMIT.
     pub limit: Option<BoundLimit>,
-    /// Columns of FROM that are seen under another's name only, as NATURAL JOIN or USING has joined the two.
+    /// Columns of FROM that are visible only under another column's name, because NATURAL JOIN or USING merged the two.
     pub joined: Vec<ColumnId>,
 }
 
-/// A table of FROM.
+/// A member of FROM.
 #[derive(Debug, Clone)]
 pub struct Relation {
-    /// The name by which the statement refers to it.
+    /// The name by which the statement refers to the relation.
     pub alias: String,
-    /// Its database; empty for derived tables.
+    /// The database of the relation; empty for derived tables.
     pub database: String,
-    /// Where its rows come from.
+    /// The source of the rows.
     pub source: RelationSource,
-    /// Its columns: number `columns.start + i` is column `i` of the table.
+    /// The column numbers: `columns.start + i` is column `i` of the table.
     pub columns: Range<ColumnId>,
-    /// What hints say of it.
+    /// The hints of the relation.
     pub hints: TableHints,
-    /// Its rows are locked; base tables only.
+    /// The lock that is taken on the rows; base tables only.
     pub lock: Option<RowLocking>,
-    /// The view that it is.
+    /// The view, if the relation names one.
     pub view: Option<Arc<ViewDef>>,
-    /// The generated columns of a base table that are in an index.
+    /// The indexed generated columns of a base table.
     pub generated: Arc<[IndexedExpression]>,
-    /// What may be done with it: by whoever runs the statement, or by the definer of the view that it is read by.
+    /// The privileges on the relation: those of the account that runs the statement, or of the definer of the view that reads the
+    /// relation.
     pub granted: Privileges,
 }
 
 impl Relation {
-    /// The name of the table or view that it is; its alias if it is neither.
+    /// Returns the name of the table or view; the alias if the relation is neither.
     pub fn name(&self) -> &str {
         match (&self.view, &self.source) {
             (Some(view), _) => &view.name,
@@ -166,7 +170,7 @@ impl Relation {
         }
     }
 
-    /// The name of a column; empty where it has none.
+    /// Returns the name of a column; empty where it has none.
     pub fn column_name(&self, ordinal: usize) -> String {
         match &self.source {
             RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
@@ -186,47 +190,47 @@ impl Relation {
     }
 }
 
-/// A generated column that is in an index.
+/// An indexed generated column.
 #[derive(Debug, Clone)]
 pub struct IndexedExpression {
-    /// Its position in the table.
+    /// The position of the column in the table.
     pub ordinal: usize,
-    /// What it is computed from, over the columns of the table by their positions.
+    /// The expression of the column, over the columns of the table by position.
     pub expr: Expr,
 }
 
-/// How the rows of a table are locked.
+/// The lock that a statement takes on rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowLocking {
     /// FOR SHARE or FOR UPDATE.
     pub strength: LockStrength,
-    /// What happens where somebody else has locked a row.
+    /// The action where another transaction has locked a row.
     pub wait: LockWait,
 }
 
-/// Where the rows of a relation come from.
+/// The source of the rows of a relation.
 #[derive(Debug, Clone)]
 pub enum RelationSource {
     /// A stored table.
     Base(Arc<TableDef>),
     /// A query in FROM.
     Derived(Box<BoundSelect>),
-    /// A query in FROM that depends on relations before it.
+    /// A query in FROM that depends on earlier relations.
     Lateral(Box<LateralQuery>),
-    /// The rows of several queries: of a block that stands for a set operation.
+    /// The rows of a set operation; the only relation of the block that stands for it.
     SetOperation(Box<SetOperation>),
-    /// VALUES: rows of the relation's width, of its types.
+    /// VALUES: rows with the width and types of the relation.
     Values(Vec<Vec<Expr>>),
-    /// What JSON_TABLE makes of a document.
+    /// JSON_TABLE: rows made of a document.
     JsonTable(Box<JsonTable>),
-    /// A query of WITH.
+    /// A common table.
     Common(Arc<CommonTable>),
-    /// In the recursive part of a query of WITH, by its number: the rows that the round before has added.
+    /// The work table of a recursive common table, by the number of that table.
     WorkTable(usize),
 }
 
 impl RelationSource {
-    /// The query of a derived table.
+    /// Returns the query of a derived table.
     pub fn query(&self) -> Option<&BoundSelect> {
         match self {
             RelationSource::Derived(query) => Some(query),
@@ -235,7 +239,7 @@ impl RelationSource {
         }
     }
 
-    /// The type that a column of a query in FROM is shown with, where `kept` has more digits.
+    /// Returns the type that clients see of a column of a query in FROM, where `kept` has more digits.
     pub fn shown_type(&self, ordinal: usize, kept: &SqlType) -> Option<SqlType> {
         let query = match self {
             RelationSource::Common(common) if common.recursion.is_none() => &common.query,
@@ -246,7 +250,7 @@ impl RelationSource {
         (decimals && shown.scale() < kept.scale()).then(|| shown.clone())
     }
 
-    /// Whether a column of it is one that statements cannot name: of a functional key part.
+    /// Whether a column is hidden from statements: the generated column of a functional key part.
     pub fn hides(&self, ordinal: usize) -> bool {
         match self {
             RelationSource::Base(table) => table.columns.get(ordinal).is_some_and(ColumnDef::is_hidden),
@@ -255,97 +259,97 @@ impl RelationSource {
     }
 }
 
-/// JSON_TABLE.
+/// A JSON_TABLE.
 #[derive(Debug, Clone)]
 pub struct JsonTable {
-    /// The document; no columns of the block are in it.
+    /// The document; it reads no columns of the block.
     pub document: Expr,
-    /// How rows are made of it.
+    /// The rules that make rows of the document.
     pub level: JsonTableLevel,
 }
 
-/// A query in FROM that is run for each row of the relations before it.
+/// A query in FROM that runs for each row of earlier relations.
 #[derive(Debug, Clone)]
 pub struct LateralQuery {
     /// The query.
     pub query: BoundSelect,
-    /// What it depends on, over columns of the block; `ExprKind::Outer` in the query.
+    /// The expressions that the query depends on, over columns of the block; `ExprKind::Outer` in the query.
     pub outer: Vec<Expr>,
-    /// A relation before it.
+    /// An earlier relation.
     pub after: usize,
 }
 
-/// Queries whose rows are put together, from left to right. The columns of the relation have types that hold the values of all.
+/// Queries combined from left to right. The columns of the relation have types that hold the values of all queries.
 #[derive(Debug, Clone)]
 pub struct SetOperation {
     /// The first query.
     pub first: BoundSelect,
-    /// What is done with its rows.
+    /// The operations on the rows of the first query, in order.
     pub steps: Vec<SetStep>,
 }
 
-/// One more query of a set operation.
+/// One further query of a set operation.
 #[derive(Debug, Clone)]
 pub struct SetStep {
     /// The operation.
     pub operator: SetOperator,
-    /// With ALL: equal rows stay several.
+    /// ALL: equal rows are kept.
     pub all: bool,
-    /// The query on its right.
+    /// The query on the right of the operator.
     pub operand: BoundSelect,
 }
 
-/// Set operations.
+/// The set operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetOperator {
     /// The rows of both.
     Union,
     /// The rows that are in both.
     Intersect,
-    /// The left rows that are not in the right.
+    /// The left rows that are not on the right.
     Except,
 }
 
-/// A query of WITH.
+/// A common table: a query of WITH.
 #[derive(Debug)]
 pub struct CommonTable {
-    /// Its number in the statement.
+    /// The number of the common table in the statement.
     pub number: usize,
-    /// Its name.
+    /// The name of the common table.
     pub name: String,
-    /// The query; of a recursive one, the part that makes the first rows.
+    /// The query; of a recursive common table, the part that makes the first rows.
     pub query: BoundSelect,
-    /// The part that is run on the rows of the round before.
+    /// The recursive part, which runs on the rows of the round before.
     pub recursion: Option<Recursion>,
-    /// It depends on the rows of a query around it.
+    /// The query depends on the rows of a query around it.
     pub is_dependent: bool,
-    /// How many places name it.
+    /// Number of references to the common table.
     pub references: AtomicUsize,
 }
 
-/// What makes a query of WITH recursive.
+/// The recursive part of a common table.
 #[derive(Debug, Clone)]
 pub struct Recursion {
-    /// Each is run in every round, over the rows that the round before has added.
+    /// Queries that run in every round, over the rows that the round before added.
     pub steps: Vec<BoundSelect>,
-    /// UNION DISTINCT: rows that are there already are not added.
+    /// UNION DISTINCT: a row that exists already is not added.
     pub distinct: bool,
-    /// Ends it when there are so many rows.
+    /// The recursion ends with this many rows.
     pub limit: Option<BoundLimit>,
-    /// The types of its columns.
+    /// The types of the columns.
     pub types: Vec<ExprType>,
 }
 
 /// A column of a query block.
 #[derive(Debug, Clone)]
 pub struct BlockColumn {
-    /// What it is.
+    /// The origin of the column.
     pub origin: ColumnOrigin,
-    /// Its type; nullable when an outer join can leave it out.
+    /// The type; nullable when an outer join can supply NULLs.
     pub ty: ExprType,
 }
 
-/// What a column of a query block is.
+/// The origin of a column of a query block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnOrigin {
     /// A column of a relation.
@@ -361,11 +365,11 @@ pub enum ColumnOrigin {
     Aggregate(usize),
     /// A window function.
     Window,
-    /// By how many keys a group of WITH ROLLUP is made.
+    /// The number of keys that a group of WITH ROLLUP is made by.
     Level,
 }
 
-/// How relations are joined.
+/// A join of relations.
 #[derive(Debug, Clone)]
 pub enum JoinTree {
     /// A relation, by its position.
@@ -379,50 +383,50 @@ pub enum JoinTree {
         /// STRAIGHT_JOIN: the children are to be joined in this order.
         straight: bool,
     },
-    /// The left rows, each with the right rows for which the conditions hold, or with NULLs when there is none.
-    /// RIGHT JOIN arrives with its sides exchanged.
+    /// The left rows, each with the matching right rows, or with NULLs when no right row matches. A RIGHT JOIN is bound with its
+    /// sides exchanged.
     Left {
-        /// The rows that are kept.
+        /// The preserved side.
         left: Box<JoinTree>,
-        /// The rows that are looked for.
+        /// The side that is searched for matches.
         right: Box<JoinTree>,
         /// Conjuncts of ON and USING.
         conditions: Vec<Expr>,
     },
-    /// The left rows for which there is a right row that fulfils the conditions, or there is none. Nothing outside refers to the
-    /// right side. The optimizer makes it of subqueries.
+    /// Semi join or anti join: the left rows with, or without, a matching right row. Nothing outside refers to the right side.
+    /// The optimizer makes these joins of subqueries.
     Semi {
-        /// The rows that are kept or not.
+        /// The side whose rows are delivered.
         left: Box<JoinTree>,
-        /// The rows that are looked for.
+        /// The side that is searched for matches.
         right: Box<JoinTree>,
-        /// What a left and a right row have to fulfil.
+        /// The conditions that make two rows match.
         conditions: Vec<Expr>,
-        /// The rows without partner are kept.
+        /// Anti join: the left rows without match are delivered.
         negated: bool,
     },
 }
 
-/// Grouping and aggregates.
+/// The grouping and the aggregates of a block.
 #[derive(Debug, Clone)]
 pub struct Aggregation {
-    /// Group keys, over relation columns. Without any there is one group, also when there are no rows.
+    /// Group keys, over relation columns. Without keys there is one group, even of no rows.
     pub keys: Vec<GroupKey>,
-    /// Aggregates, each one once.
+    /// Aggregates, each once.
     pub aggregates: Vec<BoundAggregate>,
-    /// WITH ROLLUP.
+    /// The ROLLUP, if there is one.
     pub rollup: Option<Rollup>,
 }
 
-/// WITH ROLLUP: besides the groups by all keys written, those by all but the last, by all but the last two, and so on to one group of
-/// all rows, with NULL for the keys that are left out.
+/// WITH ROLLUP: groups by all keys as written, by all but the last, by all but the last two, and so on to one group of all rows.
+/// Omitted keys are NULL.
 #[derive(Debug, Clone)]
 pub struct Rollup {
-    /// How many keys were written; one that was written twice is one of `Aggregation::keys`.
+    /// Number of keys as written. A repeated key occurs once in `Aggregation::keys`.
     pub written: usize,
-    /// Where each of the keys was written first. It is left out of groups by no more than so many.
+    /// The position where each key was first written. A group made by this many keys or fewer omits the key.
     pub positions: Vec<usize>,
-    /// By how many of the keys written a group is made: a column of the block.
+    /// The column of the block that holds the number of keys that a group is made by.
     pub level: ColumnId,
 }
 
@@ -431,9 +435,9 @@ pub struct Rollup {
 pub struct GroupKey {
     /// The expression.
     pub expr: Expr,
-    /// Its number after grouping.
+    /// The column number after grouping.
     pub out: ColumnId,
-    /// Not written in GROUP BY, but determined by the keys that are: grouping by it changes nothing.
+    /// The key is not written in GROUP BY, but the written keys determine it: grouping by it changes nothing.
     pub dependent: bool,
 }
 
@@ -442,18 +446,18 @@ pub struct GroupKey {
 pub struct BoundAggregate {
     /// The function and its arguments, over relation columns.
     pub call: AggregateCall,
-    /// Its number after grouping.
+    /// The column number after grouping.
     pub out: ColumnId,
 }
 
-/// Window functions that see the same partitions in the same order.
+/// Window functions with equal partitions and order.
 #[derive(Debug, Clone)]
 pub struct BoundWindow {
-    /// PARTITION BY; constants left out.
+    /// The keys of PARTITION BY without constants.
     pub partition: Vec<Expr>,
-    /// ORDER BY; constants left out.
+    /// The keys of ORDER BY without constants.
     pub order: Vec<OrderKey>,
-    /// The calls, each one once.
+    /// The calls, each once.
     pub calls: Vec<BoundWindowCall>,
 }
 
@@ -462,7 +466,7 @@ pub struct BoundWindow {
 pub struct BoundWindowCall {
     /// The function, its arguments and its frame.
     pub call: WindowCall,
-    /// Its number.
+    /// The column number of the result.
     pub out: ColumnId,
 }
 
@@ -478,15 +482,15 @@ impl BoundWindow {
 /// One column of a result.
 #[derive(Debug, Clone)]
 pub struct BoundOutput {
-    /// Its value.
+    /// The value of the column.
     pub expr: Expr,
-    /// What clients are told of it.
+    /// The description that clients receive.
     pub meta: ColumnMeta,
 }
 
 impl BoundSelect {
-    /// Gives quotients of the select list with all their digits, for a query around this one to compute and compare with, as it would with
-    /// the quotients themselves; `meta` keeps the types with which they are shown. DISTINCT compares what is shown.
+    /// Keeps all digits of quotients in the select list, because a query around this one computes and compares with the quotients
+    /// themselves. `meta` keeps the types that clients see. DISTINCT compares the values that clients see.
     pub fn keep_digits(&mut self) {
         if self.distinct {
             return;
@@ -497,11 +501,11 @@ impl BoundSelect {
         }
     }
 
-    /// An ORDER BY expression of distinct rows, over the select list by position: what it says that is selected, or computed from
-    /// what is, rounded as it is shown.
+    /// Rewrites an ORDER BY expression of distinct rows over the select list, by position: each part that is selected becomes
+    /// that output, rounded as clients see it.
     ///
     /// # Errors
-    /// The column that it reads and that is not selected.
+    /// The unselected column that the expression reads.
     pub fn over_outputs(&self, expr: &Expr) -> Result<Expr, usize> {
         let is_it = |output: &BoundOutput| {
             output.expr == *expr || build::without_rounding(output.expr.clone()) == *expr
@@ -523,7 +527,7 @@ impl BoundSelect {
 }
 
 impl BoundOutput {
-    /// An output that no client sees.
+    /// Makes an output that no client sees.
     pub fn unnamed(expr: Expr) -> BoundOutput {
         let meta = ColumnMeta {
             database: String::new(),
@@ -544,15 +548,15 @@ impl BoundOutput {
 pub struct OrderKey {
     /// The expression.
     pub expr: Expr,
-    /// With DESC.
+    /// The key has DESC.
     pub descending: bool,
 }
 
-/// LIMIT: integer literals or parameters.
+/// A LIMIT; its operands are integer literals or parameters.
 #[derive(Debug, Clone)]
 pub struct BoundLimit {
-    /// Rows to skip.
+    /// Number of rows to skip.
     pub offset: Option<Expr>,
-    /// Rows to return.
+    /// Number of rows to return.
     pub count: Expr,
 }
