@@ -6,7 +6,7 @@ use leafline_types::{Charset, Collation, MysqlError, Value};
 
 use leafline_syntax::ast::{CastKind, Ident};
 
-/// What CAST makes of this target.
+/// Returns the target type of a CAST.
 pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
     Ok(match kind {
         CastKind::Signed => CastTarget::Signed,
@@ -34,9 +34,9 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
     })
 }
 
-/// `CONVERT(x USING charset)` and `CAST(x AS CHAR CHARACTER SET charset)`: what `bind` makes of `x`, once it has the character
-/// set's collation.
-/// Characters that the set lacks become question marks. `collation` says which of the set's collations the result has.
+/// Binds `CONVERT(x USING charset)` and `CAST(x AS CHAR CHARACTER SET charset)`. `bind` binds the conversion of `x` for the
+/// character set's collation. Characters that the set lacks become question marks. `collation` chooses among the set's collations
+/// for the result.
 pub(super) fn convert_using(
     operand: Expr,
     to: CastTarget,
@@ -58,7 +58,7 @@ pub(super) fn convert_using(
     build::cast(operand, to, collation(charset))
 }
 
-/// Precision and scale with MySQL's defaults and limits.
+/// Returns precision and scale, with MySQL's defaults and limits.
 pub(super) fn decimal_digits(
     precision: Option<u64>,
     scale: Option<u64>,
@@ -82,7 +82,7 @@ pub(super) fn decimal_digits(
     Ok((precision as u8, scale as u8))
 }
 
-/// Digits of a second's fraction.
+/// Returns the number of fractional digits of seconds.
 pub(super) fn fraction_digits(fsp: Option<u64>, column: &str) -> Result<u8, MysqlError> {
     match fsp.unwrap_or(0) {
         digits @ 0..=6 => Ok(digits as u8),
@@ -90,7 +90,7 @@ pub(super) fn fraction_digits(fsp: Option<u64>, column: &str) -> Result<u8, Mysq
     }
 }
 
-/// The characters or bytes that are kept. Error 1439 for more than a value can have.
+/// Returns the number of characters or bytes to keep. Error 1439 for more than a value can have.
 fn width(length: Option<u64>) -> Result<Option<u32>, MysqlError> {
     let too_big = |_| MysqlError::too_big_display_width("cast as char", u32::MAX);
     length.map(|length| u32::try_from(length).map_err(too_big)).transpose()

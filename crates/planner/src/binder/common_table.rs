@@ -1,13 +1,13 @@
-//! WITH: named queries, also recursive ones.
+//! WITH: common tables, recursive ones included.
 //!
-//! A name stands for its query in the query that has the WITH clause and in everything inside that, later names of the clause
-//! included. The query is bound once; each place that names it refers to the same [`CommonTable`].
+//! A name is visible in the query that has the WITH clause and in everything inside that query, including later queries of the
+//! clause. The query is bound once; each reference uses one shared [`CommonTable`].
 //!
-//! Names stand for queries that name others, and each is run while the one that asks for its rows waits: how deep that goes is
-//! bounded ([`MAX_DEPTH`]), as the depth of written queries is.
+//! Common tables refer to others, and each runs while its reader waits. [`MAX_DEPTH`] bounds the nesting, as the parser bounds
+//! the nesting of written queries.
 //!
-//! A recursive query is a UNION: the operands up to the first that names the table make the first rows and decide the types,
-//! the others are run again on the rows that the round before has added.
+//! A recursive common table is a UNION. The operands before the first that names the table make the first rows and decide the
+//! types. The other operands run again on the rows that the preceding round added.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,33 +22,33 @@ use super::set_operation::{Operand, common_columns, operands};
 use crate::bound::{BoundSelect, CommonTable, JoinTree, Recursion, RelationSource};
 use leafline_syntax::ast::{self, Query, QueryBody, SetOperation, TableName, With};
 
-/// The most queries that may stand in one another, where a name of WITH counts as its query (error 1436).
+/// Maximum nesting of queries, where a reference to a common table counts as its query (error 1436).
 const MAX_DEPTH: usize = 64;
 
-/// A name of WITH that can be seen.
+/// A visible name of WITH.
 #[derive(Debug)]
 pub(super) struct CommonName {
     name: String,
     state: State,
-    /// How many queries are around the one that has the WITH clause.
+    /// Number of queries around the one that has the WITH clause.
     depth: usize,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Bound.
+    /// The query is bound.
     Ready { table: Arc<CommonTable>, columns: Vec<(String, ExprType)>, height: usize },
-    /// Its first operands are being bound; whether one of them names it.
+    /// The first operands are being bound; `named` says whether one of them names the table.
     Pending { named: bool },
-    /// The operands that name it are being bound; how often they do.
+    /// The recursive operands are being bound; `references` counts their references.
     Recursive { number: usize, columns: Vec<(String, ExprType)>, references: usize },
 }
 
-/// What a name of WITH stands for in FROM.
+/// The source and the columns of a common table in FROM.
 pub(super) type Named = (RelationSource, Vec<(String, ExprType)>);
 
 impl Binder<'_> {
-    /// Binds the queries of a WITH clause; their names can be seen until the caller takes them away.
+    /// Binds the queries of a WITH clause. Their names stay visible until the caller removes them.
     pub(super) fn with(&mut self, with: &With) -> Result<(), MysqlError> {
         let mut known = HashSet::new();
         for table in &with.tables {
@@ -124,7 +124,8 @@ impl Binder<'_> {
     ) -> Result<Bound, MysqlError> {
         let name = &table.name.value;
         let operands = operands(&table.query);
-        // The operands without the table are a query of their own, each bound once: those that have names of their own take much time.
+        // The operands that do not name the table form a query of their own. Each is bound once, because operands with names of
+        // their own take long to bind.
         let mut bound = Vec::new();
         for (at, (_, operand)) in operands.iter().enumerate() {
             let (commons, subqueries, views) = (self.commons.len(), self.subqueries.len(), self.views.len());
@@ -165,7 +166,7 @@ impl Binder<'_> {
         let (subqueries, bound) = (self.subqueries.len(), self.views.len());
         let (mut steps, distinct) = self.recursive_steps(name, number, position, &rest, &columns)?;
         if columns.iter().any(|(_, ty)| ty.sql == SqlType::Null) {
-            // What is nothing but NULL in the first part has the type that it gets later.
+            // A column that is only NULL in the first part takes its type from the recursive part.
             let all: Vec<&BoundSelect> = std::iter::once(&seed).chain(&steps).collect();
             for ((_, ty), (_, common)) in columns.iter_mut().zip(common_columns(&all)?) {
                 if ty.sql == SqlType::Null {
@@ -184,7 +185,7 @@ impl Binder<'_> {
         Ok((seed, Some(Recursion { steps, distinct, limit, types }), columns))
     }
 
-    /// Binds the operands of a recursive query that name it, with these columns, and says whether equal rows are one.
+    /// Binds the recursive operands with these columns, and returns whether equal rows are merged.
     fn recursive_steps(
         &mut self,
         name: &str,
@@ -219,7 +220,7 @@ impl Binder<'_> {
         Ok((steps, last_distinct.is_some()))
     }
 
-    /// What a name of FROM stands for, if it is one of WITH.
+    /// Returns the common table that a name of FROM refers to, if it names one.
     pub(super) fn common_table(&mut self, name: &TableName) -> Result<Option<Named>, MysqlError> {
         if name.database.is_some() {
             return Ok(None);
@@ -260,11 +261,11 @@ impl Binder<'_> {
 /// A query of WITH, its recursive part, and its columns.
 type Bound = (BoundSelect, Option<Recursion>, Vec<(String, ExprType)>);
 
-/// The operands from the first that names the table on, with ALL or not. Unions on the right of a union belong to it, unless they make
-/// distinct what it does not.
+/// Returns the operands from the first that names the table on, each with its ALL. A union on the right of a union adds its
+/// operands, unless it removes duplicates that the outer one keeps.
 ///
 /// # Errors
-/// 4114 for an operand of INTERSECT or EXCEPT, 1235 for a union that is one.
+/// 4114 for an operand of INTERSECT or EXCEPT, 1235 for a union that cannot be taken apart.
 fn recursive_operands<'q>(found: &[Operand<'q>]) -> Result<Vec<(bool, &'q Query)>, MysqlError> {
     let mut flat = Vec::new();
     for (at, (operator, operand)) in found.iter().enumerate() {
@@ -281,7 +282,7 @@ fn recursive_operands<'q>(found: &[Operand<'q>]) -> Result<Vec<(bool, &'q Query)
     Ok(flat)
 }
 
-/// The operands of a union on the right of one, which is with ALL or not, if they are its own.
+/// Returns the operands of a union on the right of another, which has ALL or not, if they can be added to the outer one.
 fn nested_operands(operand: &Query, all: bool) -> Option<Vec<&Query>> {
     let QueryBody::SetOperation { .. } = &operand.body else { return None };
     let plain = !operand.has_clauses();
@@ -303,7 +304,7 @@ fn nested_operands(operand: &Query, all: bool) -> Option<Vec<&Query>> {
     Some(flat)
 }
 
-/// The error for a set operation on the right of a union that names the table.
+/// Returns the error for a set operation on the right of a union that names the table.
 fn nested_union(operand: &Query) -> MysqlError {
     let unions =
         |operator: &Option<(SetOperation, bool)>| matches!(operator, None | Some((SetOperation::Union, _)));
@@ -319,7 +320,7 @@ fn not_in_union() -> MysqlError {
     MysqlError::with_message(4114, "Recursive table reference in EXCEPT or INTERSECT operand is not allowed")
 }
 
-/// The rules for an operand that names the table.
+/// Checks the rules for an operand that names the table.
 fn check_step(name: &str, number: usize, step: &BoundSelect, references: usize) -> Result<(), MysqlError> {
     if references == 0 {
         return Err(order_error(name));
@@ -387,7 +388,7 @@ fn not_in_recursion() -> MysqlError {
 }
 
 impl Binder<'_> {
-    /// Binds a query with what its WITH clause names.
+    /// Binds a query within the names of its WITH clause.
     pub(super) fn query_with_names<T>(
         &mut self,
         with: Option<&With>,

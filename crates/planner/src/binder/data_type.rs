@@ -1,4 +1,4 @@
-//! Column types of DDL: from what was written to the type and collation that is stored.
+//! Column types of DDL: turns the written type into the stored type and collation.
 
 use leafline_types::{Charset, Collation, Members, MysqlError, SqlType};
 use std::sync::Arc;
@@ -6,40 +6,40 @@ use std::sync::Arc;
 use super::cast::{decimal_digits, fraction_digits};
 use leafline_syntax::ast::{DataType, Ident, TextString, TypeName};
 
-/// The most bytes of a VARCHAR or VARBINARY.
+/// Maximum bytes of a VARCHAR or VARBINARY.
 const MAX_VARIABLE_BYTES: u64 = 65_535;
 
-/// The type of a column as it is stored.
+/// The stored type of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnType {
-    /// Its type.
+    /// The type.
     pub ty: SqlType,
-    /// Its collation; `Binary` for all that is no character string.
+    /// The collation; `Binary` for every type that is not a character string.
     pub collation: Collation,
-    /// Notes about what was made of the type as it was written.
+    /// Notes about differences from the written type.
     pub notes: Vec<MysqlError>,
 }
 
-/// How far a type may be made of one that cannot be as it is written.
+/// How far an impossible type is replaced by another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeRules {
-    /// The strict mode: it may not.
+    /// Strict mode: never replace.
     pub strict: bool,
     /// The column has a constant as its default.
     pub has_default: bool,
 }
 
 impl TypeRules {
-    /// The strict mode.
+    /// The rules of strict mode.
     pub const STRICT: TypeRules = TypeRules { strict: true, has_default: false };
 }
 
-/// The type of a column of that name; `default` is the table's collation. Outside of the strict mode a VARCHAR or VARBINARY that is too
-/// long becomes a TEXT or BLOB, and ENUM and SET may have a text twice.
+/// Returns the type of the column of that name; `default` is the table's collation. Outside of strict mode a VARCHAR or VARBINARY
+/// that is too long becomes a TEXT or BLOB, and ENUM and SET may repeat a text.
 ///
 /// # Errors
-/// 1074 for a length, 1425, 1426 and 1427 for digits, 1439 for a display width beyond MySQL's limits; 1115, 1253 and
-/// 1273 for character sets and collations; 1291 for a text of ENUM or SET that is there twice; 1235 for what is not supported.
+/// 1074 for a length, 1425, 1426 and 1427 for digits, 1439 for a display width beyond MySQL's limits; 1115, 1253 and 1273 for
+/// character sets and collations; 1291 for a repeated text of ENUM or SET; 1235 for unsupported types.
 pub fn column_type(
     name: &str,
     written: &DataType,
@@ -84,7 +84,7 @@ pub fn column_type(
     Ok(ColumnType { ty, collation, notes })
 }
 
-/// The TEXT or BLOB that a VARCHAR or VARBINARY becomes which is too long to be one, with the names of both.
+/// Returns the TEXT or BLOB that replaces a VARCHAR or VARBINARY that is too long, with the names of both.
 fn long_type(written: &DataType, charset: Charset) -> Option<(SqlType, &'static str, &'static str)> {
     let character_bytes = match written.name {
         TypeName::Varchar => u64::from(charset.max_bytes()),
@@ -102,7 +102,7 @@ fn long_type(written: &DataType, charset: Charset) -> Option<(SqlType, &'static 
     })
 }
 
-/// What MySQL warns about in a type, in its order.
+/// Returns MySQL's warnings about a type, in MySQL's order.
 pub fn type_warnings(written: &DataType) -> Vec<MysqlError> {
     use TypeName::{BigInt, Decimal, Double, Float, Int, MediumInt, SmallInt, TinyInt, Year};
     let integer = matches!(written.name, TinyInt | SmallInt | MediumInt | Int | BigInt);
@@ -132,10 +132,10 @@ pub fn type_warnings(written: &DataType) -> Vec<MysqlError> {
     warnings
 }
 
-/// The collation of a table or a database from its options.
+/// Returns the collation of a table or a database from its options.
 ///
 /// # Errors
-/// 1115, 1253, 1273; 1235 for those that are known and not supported.
+/// 1115, 1253, 1273; 1235 for known but unsupported collations.
 pub fn table_collation(
     charset: Option<&Ident>,
     collation_name: Option<&Ident>,
@@ -220,7 +220,7 @@ fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlTyp
             Some(len @ 1..=64) => Ok(SqlType::Bit { len: len as u8 }),
             Some(_) => Err(MysqlError::too_big_display_width(column, 64)),
         },
-        // The texts are looked at when their collation is known.
+        // The texts are checked once their collation is known.
         TypeName::Enum | TypeName::Set => Ok(SqlType::Null),
         TypeName::Year if written.length.is_some_and(|digits| digits != 4) => {
             Err(MysqlError::invalid_year_length())
@@ -229,7 +229,7 @@ fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlTyp
     }
 }
 
-/// ENUM or SET with its texts, whose trailing spaces do not count, and an error 1291 for each text that is there twice.
+/// Makes an ENUM or SET of its texts without trailing spaces, and an error 1291 for each repeated text.
 fn members_type(
     written: &DataType,
     column: &str,
@@ -260,7 +260,7 @@ fn members_type(
     Ok((ty, repeated))
 }
 
-/// An integer with ZEROFILL; without a display width it has the digits of its type.
+/// Makes an integer with ZEROFILL; the default display width is the number of digits of the type.
 fn zerofill(ty: &SqlType, width: Option<u64>) -> SqlType {
     let bytes = ty.integer_width().unwrap_or(8) as u8;
     let digits = match width {
@@ -270,7 +270,7 @@ fn zerofill(ty: &SqlType, width: Option<u64>) -> SqlType {
     SqlType::Zerofill { bytes, digits }
 }
 
-/// FLOAT, FLOAT(p), FLOAT(M, D), and the same of DOUBLE.
+/// Makes FLOAT, FLOAT(p), FLOAT(M, D), or the DOUBLE of that form.
 fn real(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
     let unsigned = written.unsigned;
     let mut single = written.name == TypeName::Float;
@@ -288,7 +288,7 @@ fn real(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
             Some((all as u8, scale as u8))
         }
         (Some(54..), None) => return Err(MysqlError::incorrect_column_specifier(column)),
-        // The digits of binary that are asked for.
+        // The precision is a number of binary digits.
         (Some(precision), None) => {
             single = precision <= 24;
             None
@@ -301,12 +301,12 @@ fn real(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
     Ok(SqlType::Real { single, digits, unsigned, zerofill: written.zerofill })
 }
 
-/// The smallest TEXT type for that many bytes.
+/// Returns the smallest TEXT type for that many bytes.
 fn text(bytes: u64) -> SqlType {
     SqlType::Text { max_bytes: large(bytes) }
 }
 
-/// The most bytes of the smallest TEXT or BLOB type for that many.
+/// Returns the capacity in bytes of the smallest TEXT or BLOB type for that many bytes.
 fn large(bytes: u64) -> u32 {
     let sizes = [0xff, 0xffff, 0xff_ffff, u32::MAX];
     sizes.into_iter().find(|&max| bytes <= u64::from(max)).unwrap_or(u32::MAX)

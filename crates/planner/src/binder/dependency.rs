@@ -1,9 +1,9 @@
 //! Functional dependencies: the columns whose value is the same in all rows of a group.
 //!
-//! The group keys are. So is a column that WHERE or the condition of an inner join makes equal to a constant or to
-//! such a column, and every column of a table of which all parts of a unique key without NULL are. Behind a left join
-//! the right table's columns are, when its condition gives such a key and looks at nothing else on the left.
-//! (SQL:2011 4.19; MySQL 8.0 manual, "Detection of Functional Dependence".)
+//! Group keys determine themselves. A column is determined if WHERE or the condition of an inner join makes it equal to a
+//! constant or to a determined column. All columns of a table are determined if all parts of a unique key without NULL are.
+//! Behind a left join the right table's columns are determined when its condition determines such a key and reads nothing else on
+//! the left. (SQL:2011 4.19; MySQL 8.0 manual, "Detection of Functional Dependence".)
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use leafline_types::{ExprType, SqlType};
 use super::scope::Block;
 use crate::bound::{BoundSelect, ColumnId, JoinTree, Relation, RelationSource};
 
-/// The relation columns that are the same in all rows of a group of `block.group_by`.
+/// Returns the relation columns that are the same in all rows of a group of `block.group_by`.
 pub(super) fn determined(block: &Block, from: Option<&JoinTree>, filter: &[Expr]) -> BTreeSet<ColumnId> {
     let mut known: BTreeSet<ColumnId> = block.group_by.iter().filter_map(Expr::as_column).collect();
     let mut equalities: Vec<&Expr> = filter.iter().collect();
@@ -42,7 +42,7 @@ pub(super) fn determined(block: &Block, from: Option<&JoinTree>, filter: &[Expr]
     }
 }
 
-/// The conditions that hold for every row, and the left joins whose right side is one relation.
+/// Collects the conditions that hold for every row, and the left joins whose right side is one relation.
 fn collect<'t>(tree: &'t JoinTree, always: &mut Vec<&'t Expr>, left_joins: &mut Vec<(usize, &'t [Expr])>) {
     match tree {
         JoinTree::Relation(_) => {}
@@ -53,7 +53,7 @@ fn collect<'t>(tree: &'t JoinTree, always: &mut Vec<&'t Expr>, left_joins: &mut 
         JoinTree::Semi { left, .. } => collect(left, always, left_joins),
         JoinTree::Left { left, right, conditions } => {
             collect(left, always, left_joins);
-            // Conditions below the right side do not hold for rows that found no partner.
+            // Conditions below the right side do not hold for rows without match.
             if let JoinTree::Relation(right) = &**right {
                 left_joins.push((*right, conditions));
             }
@@ -61,7 +61,7 @@ fn collect<'t>(tree: &'t JoinTree, always: &mut Vec<&'t Expr>, left_joins: &mut 
     }
 }
 
-/// `column = known` makes the column known.
+/// Adds the column of `column = known`.
 fn add_equal(condition: &Expr, known: &mut BTreeSet<ColumnId>) {
     let ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, domain } =
         &condition.kind
@@ -79,12 +79,12 @@ fn add_equal(condition: &Expr, known: &mut BTreeSet<ColumnId>) {
     }
 }
 
-/// Is it compared as it is grouped? Then values that are equal are one value.
+/// Whether the comparison uses the type's own collation. Equal values are then one group.
 fn is_of_its_collation(ty: &ExprType, domain: CompareDomain) -> bool {
     ty.sql.is_character() && domain == CompareDomain::String(ty.collation)
 }
 
-/// Can only one value of this type be equal to another in this domain?
+/// Whether at most one value of this type equals another in this domain.
 pub(crate) fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
     match domain {
         CompareDomain::Integer | CompareDomain::Decimal => ty.is_numeric(),
@@ -94,13 +94,13 @@ pub(crate) fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
     }
 }
 
-/// Is there a unique key, without NULL, of known columns?
+/// Whether the relation has a unique key, without NULL, of known columns.
 fn has_known_key(relation: &Relation, known: &BTreeSet<ColumnId>) -> bool {
     let is_known = |ordinal: &usize| known.contains(&(relation.columns.start + ordinal));
     unique_keys(&relation.source).iter().any(|key| key.iter().all(is_known))
 }
 
-/// Sets of columns, by position, of which no two rows have the same values.
+/// Returns sets of columns, by position, in whose values no two rows agree.
 pub(crate) fn unique_keys(source: &RelationSource) -> Vec<Vec<usize>> {
     match source {
         RelationSource::Base(table) => {
@@ -122,7 +122,7 @@ pub(crate) fn unique_keys(source: &RelationSource) -> Vec<Vec<usize>> {
     }
 }
 
-/// The group keys that a derived table gives out, when it gives out all of them; everything under DISTINCT.
+/// Returns the group keys of a derived table if it outputs all of them; all columns under DISTINCT.
 fn derived_keys(query: &BoundSelect) -> Vec<Vec<usize>> {
     let mut keys = Vec::new();
     if query.distinct {
@@ -142,7 +142,7 @@ fn derived_keys(query: &BoundSelect) -> Vec<Vec<usize>> {
     keys
 }
 
-/// The right side of a left join.
+/// Adds columns of the right side of a left join.
 fn add_optional(relation: &Relation, conditions: &[Expr], known: &mut BTreeSet<ColumnId>) {
     let of_right = |column: &ColumnId| relation.columns.contains(column);
     let left_is_known = conditions

@@ -1,4 +1,4 @@
-//! UPDATE and DELETE, of one table or several.
+//! UPDATE and DELETE of one or several tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use leafline_syntax::ast::{
 };
 use leafline_syntax::{Privilege, Privileges};
 
-/// The tables of UPDATE or DELETE, bound.
+/// The bound tables of UPDATE or DELETE.
 struct Tables {
     block: Block,
     scope: Scope,
@@ -34,24 +34,25 @@ struct BlockAssignment {
     value: NewValue,
 }
 
-/// What is changed, once views have given way to what they are made of.
+/// The change after views have been replaced by their relations.
 struct Changed {
     rows: BoundSelect,
-    /// What the change needs of the rows, over the columns of the block.
+    /// The expressions that the change needs, over the columns of the block.
     needed: Vec<Expr>,
     /// The views that rows are changed through.
     views: Vec<Expansion>,
-    /// What these ask of rows, with the position of the view.
+    /// The conditions of these views, with the position of the view.
     checks: Vec<(usize, ViewCheck)>,
 }
 
 impl Changed {
-    /// The view that a relation came from.
+    /// Returns the view that a relation came from.
     fn view_of(&self, relation: usize) -> Option<usize> {
         self.views.iter().position(|view| view.relations.contains(&relation))
     }
 
-    /// What the statement calls a relation, or the view that it came from; `names` are those of the others.
+    /// Returns the statement's name for a relation, or for the view that it came from. `names` holds the names of the other
+    /// relations.
     fn name_of<'n>(&'n self, relation: usize, names: &'n BTreeMap<usize, String>) -> &'n str {
         match self.view_of(relation).and_then(|view| self.views.get(view)) {
             Some(view) => &view.alias,
@@ -80,11 +81,11 @@ impl Binder<'_> {
         if takes_numbers && let Some(number) = literal::bytes_as_number(value)? {
             return Ok(NewValue::Expr(number));
         }
-        // A quotient has more digits than it shows.
+        // A quotient keeps more digits than clients see.
         let value = build::without_rounding(self.expression(block, scope, Clause::FieldList, value)?);
         let takes_bytes = table.columns.get(column).is_some_and(|c| c.ty.is_bytes());
         if takes_bytes && value.ty.sql.is_character() && !value.ty.collation.charset().is_utf8() {
-            // As many bytes as text has in its character set.
+            // Keep the bytes that the text has in its character set.
             return Ok(NewValue::Expr(build::cast(value, CastTarget::Binary(None), Collation::Binary)?));
         }
         Ok(NewValue::Expr(value))
@@ -158,7 +159,7 @@ impl Binder<'_> {
         Ok(BoundUpdate { ignore: update.ignore, rows, targets, assignments, foreign })
     }
 
-    /// The column of the block that is assigned to, and its value.
+    /// Binds an assignment to a column of the block.
     fn assignment(
         &mut self,
         tables: &mut Tables,
@@ -181,7 +182,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<BoundDelete, MysqlError> {
-        // As in MySQL, whoever names tables to delete from also reads them.
+        // In MySQL a DELETE that lists its targets also reads them.
         let is_one = delete.targets.is_empty();
         self.changes = if is_one { Privilege::Delete.into() } else { Privileges::NONE };
         let mut tables = self.tables(&delete.tables)?;
@@ -217,7 +218,7 @@ impl Binder<'_> {
         Ok(BoundDelete { ignore: delete.ignore, rows, targets, foreign })
     }
 
-    /// The tables of these relations, whose columns are the first outputs. `names`: what the statement calls them.
+    /// Returns the tables of these relations, whose columns are the first outputs. `names` holds the statement's names for them.
     fn targets(
         &self,
         changed: &Changed,
@@ -257,7 +258,7 @@ impl Binder<'_> {
         Ok(targets)
     }
 
-    /// The block with the views among these relations replaced by what they are made of.
+    /// Returns the block with the views among these relations replaced by their relations.
     fn without_views(
         &self,
         mut rows: BoundSelect,
@@ -276,7 +277,7 @@ impl Binder<'_> {
         Ok(Changed { needed: needed.collect(), rows, views, checks })
     }
 
-    /// With LIMIT: note 1355 for views that do not show a whole key of their table, so that nobody knows which rows are changed.
+    /// With LIMIT: adds note 1355 for a view that lacks a whole key of its table, so that the changed rows are not determined.
     fn note_incomplete_keys(&mut self, block: &Block, relations: &BTreeSet<usize>) {
         for relation in relations.iter().filter_map(|at| block.relations.get(*at)) {
             let mut shown = BTreeSet::new();
@@ -302,7 +303,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Whether the tables and views of these relations may be changed.
+    /// Checks that the tables and views of these relations may be changed.
     ///
     /// # Errors
     /// 1142.
@@ -319,7 +320,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Whether the tables and views may be read that are not among these relations.
+    /// Checks that the tables and views outside these relations may be read.
     ///
     /// # Errors
     /// 1142.
@@ -333,7 +334,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The tables of the statement, of which it is asked what `changes` says.
+    /// Binds the tables of the statement, with the privileges that `changes` asks for.
     fn tables(&mut self, references: &[TableReference]) -> Result<Tables, MysqlError> {
         let mut block = Block::default();
         let from = self.from(&mut block, references);
@@ -344,7 +345,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The rows to change: a block that delivers `needed`.
+    /// Makes the block that delivers `needed` for the rows to change.
     fn rows_to_change(
         &mut self,
         tables: Tables,
@@ -376,7 +377,7 @@ fn refuse_order_and_limit(update: &Update, relations: usize) -> Result<(), Mysql
     Ok(())
 }
 
-/// The relation that DELETE calls by this name.
+/// Returns the relation that DELETE calls by this name.
 fn delete_target(block: &Block, name: &TableName) -> Result<usize, MysqlError> {
     let is_named = |relation: &Relation| {
         let wanted = name.database.as_ref().map(|wanted| wanted.value.as_str());
@@ -386,13 +387,13 @@ fn delete_target(block: &Block, name: &TableName) -> Result<usize, MysqlError> {
     found.ok_or_else(|| MysqlError::unknown_table_in(&name.name.value, "MULTI DELETE"))
 }
 
-/// The names of some relations.
+/// Returns the names of some relations.
 fn names_of(rows: &BoundSelect, relations: &BTreeSet<usize>) -> BTreeMap<usize, String> {
     let named = relations.iter().filter_map(|at| Some((*at, rows.relations.get(*at)?.alias.clone())));
     named.collect()
 }
 
-/// The assignments of an UPDATE: of what it needs the columns come first, then the values that are expressions.
+/// Binds the assignments of an UPDATE. The needed expressions start with the columns; the values that are expressions follow.
 fn block_assignments(
     changed: &mut Changed,
     values: Vec<NewValue>,
@@ -412,7 +413,7 @@ fn block_assignments(
     Ok(assignments)
 }
 
-/// The columns that are delivered: those of the tables that are changed, and what else expressions and views read.
+/// Returns the delivered columns: all columns of the changed tables, then further columns that expressions and views read.
 fn outputs<'e>(
     changed: &'e Changed,
     relations: &BTreeSet<usize>,
@@ -431,7 +432,7 @@ fn target_columns(rows: &BoundSelect, relations: &BTreeSet<usize>) -> Vec<Column
     found.flat_map(|relation| relation.columns.clone()).collect()
 }
 
-/// The block with these columns as its outputs, and with the rows of these relations, and no others, locked.
+/// Returns the block with these columns as outputs, locking the rows of these relations and of no others.
 fn locking(mut rows: BoundSelect, relations: &BTreeSet<usize>, outputs: Vec<ColumnId>) -> BoundSelect {
     let lock = RowLocking { strength: LockStrength::Update, wait: LockWait::Wait };
     for (at, relation) in rows.relations.iter_mut().enumerate() {
@@ -445,7 +446,7 @@ fn locking(mut rows: BoundSelect, relations: &BTreeSet<usize>, outputs: Vec<Colu
     rows
 }
 
-/// Error 1706: a table that is changed under two names, where rows of it get another primary key.
+/// Raises error 1706 for a table that is changed under two names and whose rows get another primary key.
 fn check_moved_rows(
     changed: &Changed,
     relations: &BTreeSet<usize>,

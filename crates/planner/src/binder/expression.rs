@@ -1,7 +1,7 @@
-//! Expressions.
+//! Binds expressions.
 //!
-//! One small function for each form: the binder recurses as deep as an expression is tall, and a rule that keeps
-//! little on the stack lets it be taller.
+//! Each form has a small function of its own. The binder recurses as deep as the expression is tall, and small stack frames allow
+//! taller expressions.
 
 use leafline_expr as expr;
 
@@ -114,7 +114,7 @@ impl ExpressionBinder<'_, '_, '_> {
         items.iter().map(|item| self.bind(item)).collect()
     }
 
-    /// An operand of AND and the like.
+    /// Binds an operand of AND and other logical operators.
     fn truth(&mut self, operand: &ast::Expr) -> Bound {
         let operand = self.bind(operand)?;
         Ok(self.binder.condition(operand))
@@ -164,7 +164,7 @@ impl ExpressionBinder<'_, '_, '_> {
                 bound.ty.collation = own;
             }
         }
-        // Its value is known only as the statement goes on.
+        // The value is known only during execution.
         match self.binder.assigns_variables {
             true => {
                 let scale = self.binder.scale_of_variable(name);
@@ -204,7 +204,7 @@ impl ExpressionBinder<'_, '_, '_> {
         }
     }
 
-    /// `VALUES(column)`: NULL anywhere but in ON DUPLICATE KEY UPDATE.
+    /// Binds `VALUES(column)`: NULL anywhere but in ON DUPLICATE KEY UPDATE.
     fn inserted_value(&mut self, name: &ColumnName) -> Bound {
         let advice = "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE \
                       clause with alias.col";
@@ -215,7 +215,7 @@ impl ExpressionBinder<'_, '_, '_> {
                 None => Err(MysqlError::unknown_column(qualified(name), self.clause.name())),
             };
         };
-        // Of the table alone, which is the first relation.
+        // The name belongs to the table, which is the first relation.
         let of_table = Scope { columns: Vec::new(), relations: vec![0] };
         let table = self.block.relations.first().map(|relation| relation.alias.clone());
         let written =
@@ -227,7 +227,7 @@ impl ExpressionBinder<'_, '_, '_> {
         }
     }
 
-    /// `DEFAULT(column)`.
+    /// Binds `DEFAULT(column)`.
     fn default_of(&mut self, name: &ColumnName) -> Bound {
         use super::view_changes::Verb;
         let Some(id) = self.block.find(self.scope, self.clause, name)? else {
@@ -265,7 +265,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     // --- operators ---
 
-    /// An operand where a number is wanted: hexadecimal and bit literals are numbers there.
+    /// Binds an operand of a numeric operator, where hexadecimal and bit literals are numbers.
     pub(super) fn number(&mut self, e: &ast::Expr) -> Bound {
         match literal::bytes_as_number(e)? {
             Some(number) => Ok(number),
@@ -337,7 +337,7 @@ impl ExpressionBinder<'_, '_, '_> {
         })
     }
 
-    /// What is compared with one another: hexadecimal and bit literals are numbers where another is one.
+    /// Binds operands that are compared with one another. Hexadecimal and bit literals are numbers where another operand is one.
     pub(super) fn compared<const N: usize>(
         &mut self,
         operands: [&ast::Expr; N],
@@ -374,8 +374,8 @@ impl ExpressionBinder<'_, '_, '_> {
         }
     }
 
-    /// Beside days and times a number is what it would be as a literal, and so is a text beside years, and one that is no date or
-    /// time beside these; then the statement is bound for these values of its parameters only.
+    /// Replaces parameters that are compared with dates, times or years by literals of their values: numbers, texts compared with
+    /// a year, and texts that are not a date or time. The statement is then bound for these values only.
     fn put_values_beside_times(&mut self, operands: &mut [Expr]) {
         let beside_years = operands.iter().any(|operand| operand.ty.sql == SqlType::Year);
         let time = operands.iter().map(|operand| &operand.ty.sql).find(|ty| ty.is_temporal()).cloned();
@@ -421,7 +421,7 @@ impl ExpressionBinder<'_, '_, '_> {
         self.value_in_list(operand, &list.iter().collect::<Vec<_>>(), negated)
     }
 
-    /// `operand [NOT] IN (list)` of values.
+    /// Binds `operand [NOT] IN (list)` over values.
     pub(super) fn value_in_list(&mut self, operand: &ast::Expr, list: &[&ast::Expr], negated: bool) -> Bound {
         if literal::is_bytes(operand) {
             let equal = |e: &&ast::Expr| self.compare(CompareOp::Eq, operand, e);
@@ -465,16 +465,16 @@ impl ExpressionBinder<'_, '_, '_> {
         build::like(operand, self.bind(pattern)?, escape, negated)
     }
 
-    /// The character that an expression behind ESCAPE is: `default` for NULL, none for an empty text.
+    /// Returns the character of the expression after ESCAPE: `default` for NULL, none for an empty text.
     ///
     /// # Errors
-    /// 1210 if it is not the same for all rows, or is longer.
+    /// 1210 if the expression is not constant, or is longer than a character.
     fn escape_character(&mut self, escape: Expr, default: Option<char>) -> Result<Option<char>, MysqlError> {
         let wrong = || MysqlError::wrong_arguments("ESCAPE");
         let value = match &escape.kind {
             expr::ExprKind::Literal(value) => value.clone(),
             expr::ExprKind::Parameter(number) => {
-                // The plan is one for this value only.
+                // The plan holds for this value only.
                 self.binder.reads_variables = true;
                 match self.binder.context.parameters.get(*number) {
                     Some(value) => value.clone(),
@@ -492,7 +492,8 @@ impl ExpressionBinder<'_, '_, '_> {
         if chars.next().is_some() { Err(wrong()) } else { Ok(first) }
     }
 
-    /// The value of an expression that is the same for every row; `None` for others. If it has parameters, the plan is one for their values.
+    /// Returns the value of a constant expression; `None` for others. If the expression has parameters, the plan holds only for
+    /// their values.
     pub(super) fn constant_value(&mut self, e: &Expr) -> Result<Option<Value>, MysqlError> {
         if !e.is_constant() || e.has_subquery() || e.depends_on_time() {
             return Ok(None);
@@ -511,13 +512,13 @@ impl ExpressionBinder<'_, '_, '_> {
         branches: &[(ast::Expr, ast::Expr)],
         otherwise: Option<&ast::Expr>,
     ) -> Bound {
-        // A literal of digits or bits is a number beside one branch, and bytes beside the next.
+        // A hexadecimal or bit literal is a number when compared with one branch, and bytes when compared with the next.
         let literal = operand.filter(|e| literal::is_bytes(e));
         let operand = operand.filter(|_| literal.is_none()).map(|e| self.bind(e)).transpose()?;
         if let Some(document) = operand.as_ref().filter(|e| e.ty.sql == SqlType::Json && !e.is_volatile()) {
             return self.case_of_document(document, branches, otherwise);
         }
-        // As in MySQL, CASE compares documents as the text that they are shown as.
+        // CASE compares documents by their text form, as in MySQL.
         let operand = operand.map(document_as_text).transpose()?;
         let number = operand.as_ref().is_some_and(|operand| operand.ty.sql.is_numeric());
         let branches = branches
@@ -539,8 +540,8 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(self.of_connection(build::case(operand, branches, otherwise)?))
     }
 
-    /// `CASE document WHEN ..`: with text the document is compared as the text that it is shown as; with a number as the number that it is,
-    /// and TRUE and FALSE are 1 and 0 as well as those of JSON.
+    /// Binds `CASE document WHEN ..`. Compared with text, the document counts as its text form; compared with a number, as its
+    /// number. TRUE and FALSE match 1 and 0 as well as JSON's booleans.
     fn case_of_document(
         &mut self,
         document: &Expr,
@@ -610,7 +611,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     // --- functions ---
 
-    /// Where a document is wanted: TRUE and FALSE are those of JSON.
+    /// Binds an operand that has to be a document: TRUE and FALSE become JSON's booleans.
     pub(super) fn document(&mut self, e: &ast::Expr) -> Bound {
         let bound = self.bind(e)?;
         Ok(truth_value(e, bound))
@@ -624,14 +625,14 @@ impl ExpressionBinder<'_, '_, '_> {
         subtract: bool,
     ) -> Bound {
         let operand = self.bind(operand)?;
-        // The digits of several units are a text.
+        // An amount of several units is a text.
         let amount = if unit.parts().len() > 1 { self.bind(amount)? } else { self.number(amount)? };
         Ok(self.as_connection(build::date_add(operand, amount, unit, subtract)?))
     }
 
     fn trim(&mut self, side: TrimSide, remove: Option<&ast::Expr>, operand: &ast::Expr) -> Bound {
         let Some(remove) = remove else {
-            // Beside the text of a number the space would have a collation.
+            // The space would give a collation to the text of a number.
             let operand = self.bind(operand)?;
             let is_number = !operand.ty.sql.is_string() && !operand.ty.sql.has_members();
             let trimmed = build::trim(side, None, operand)?;
@@ -643,7 +644,7 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 }
 
-/// TRUE and FALSE as documents; all else as it was bound.
+/// Turns TRUE and FALSE into documents; returns any other expression as bound.
 pub(super) fn truth_value(e: &ast::Expr, bound: Expr) -> Expr {
     match &e.kind {
         ExprKind::Literal(Literal::Boolean(_)) => build::json_truth(bound),
@@ -651,7 +652,7 @@ pub(super) fn truth_value(e: &ast::Expr, bound: Expr) -> Expr {
     }
 }
 
-/// A document as text; anything else as it is.
+/// Converts a document to text; returns any other expression unchanged.
 fn document_as_text(bound: Expr) -> Bound {
     match bound.ty.sql {
         SqlType::Json => build::cast(bound, build::CastTarget::Char(None), Collation::Utf8mb4Bin),
@@ -659,7 +660,7 @@ fn document_as_text(bound: Expr) -> Bound {
     }
 }
 
-/// Whether a parameter is part of it.
+/// Whether the expression contains a parameter.
 pub(super) fn has_parameter(e: &Expr) -> bool {
     e.any(&mut |part| matches!(part.kind, expr::ExprKind::Parameter(_)))
 }

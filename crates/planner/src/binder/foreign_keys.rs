@@ -1,5 +1,5 @@
-//! The foreign keys that a statement's changes have to do with: those of and to the tables it changes, and of the tables that
-//! its changes can cascade to.
+//! Finds the foreign keys that a statement's changes must check: keys of and to the tables it changes, and of the tables that its
+//! changes can cascade to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::Binder;
 use crate::bound::{ChildReference, ForeignKeys, ParentReference, TableReferences};
 
 impl Binder<'_> {
-    /// What foreign keys ask of who changes rows of these tables.
+    /// Collects the foreign keys of and to these tables.
     pub(super) fn foreign_keys<'t>(
         &self,
         tables: impl IntoIterator<Item = &'t Arc<TableDef>>,
@@ -67,7 +67,8 @@ impl Binder<'_> {
     }
 }
 
-/// `None` where the key cannot be searched for: there can be no row that refers to the table then.
+/// Makes the reference from a child table; `None` where the key cannot be searched for, because then no row can refer to the
+/// parent.
 fn child_reference(parent: &TableDef, child: Arc<TableDef>, key: &ForeignKeyDef) -> Option<ChildReference> {
     let columns = key.columns_in(parent)?;
     let index = index_with(&child, &key.columns)?;
@@ -83,7 +84,7 @@ fn child_reference(parent: &TableDef, child: Arc<TableDef>, key: &ForeignKeyDef)
     })
 }
 
-/// An index whose key begins with these columns, a unique one if there is one.
+/// Returns an index that begins with these columns, preferably a unique one.
 fn index_with(table: &TableDef, columns: &[usize]) -> Option<Arc<IndexDef>> {
     table.indexes.iter().find(|index| index.leading_columns().starts_with(columns)).cloned()
 }

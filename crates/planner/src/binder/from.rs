@@ -1,4 +1,4 @@
-//! FROM: relations, the join tree, and what each place in it can see.
+//! FROM: relations, the join tree, and the scope of each place in it.
 
 use leafline_expr::{CompareOp, Expr, ExprKind, build, conjuncts};
 use leafline_table::{IndexDef, TableDef, ViewAlgorithm};
@@ -22,7 +22,7 @@ use leafline_syntax::{Privilege, Privileges};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-/// A part of FROM: how it is joined and what is seen behind it.
+/// A part of FROM: its join tree and the scope after it.
 type Part = (JoinTree, Scope);
 
 impl Binder<'_> {
@@ -74,7 +74,7 @@ impl Binder<'_> {
             }
             TableReference::JsonTable(table) => {
                 let alias = table.alias.as_ref().ok_or_else(MysqlError::table_function_without_alias)?;
-                // Its alias is one of the database at hand, as those of stored tables are.
+                // The alias belongs to the session's database, as aliases of stored tables do.
                 let database = self.context.database.unwrap_or_default();
                 self.lateral(block, alias, database, &[], |binder| binder.json_table(table))
             }
@@ -162,8 +162,8 @@ impl Binder<'_> {
         Ok(part)
     }
 
-    /// A derived table whose query assigns user variables, or reads those that the statement assigns: its rows are made once, before those of
-    /// the query around it, as a query of WITH makes them.
+    /// Binds as a common table a derived table whose query assigns user variables, or reads ones that the statement assigns. Its
+    /// rows are made once, before the rows of the query around it.
     fn materialized(
         &mut self,
         block: &mut Block,
@@ -184,7 +184,7 @@ impl Binder<'_> {
         add_relation(block, name, String::new(), source, columns, TableHints::default())
     }
 
-    /// `LATERAL (query)`: the query sees the relations before it as one that stands in an expression would.
+    /// Binds `LATERAL (query)`. The query sees earlier relations as a subquery of an expression would.
     fn lateral(
         &mut self,
         block: &mut Block,
@@ -217,7 +217,7 @@ impl Binder<'_> {
         block.is_inner = is_inner;
         let (left, left_scope) = left?;
         let before = block.before.clone();
-        // The left side of a right join is looked for, for each row of the right one.
+        // A right join searches its left side for each row of the right side.
         if join.kind != JoinKind::Right {
             block.before = before.clone().beside(left_scope.clone());
         }
@@ -270,7 +270,7 @@ impl Binder<'_> {
     }
 }
 
-/// A table that is no stored one, as its rows.
+/// Returns the rows of a table that is not stored.
 fn rows_of(table: SystemRows) -> (RelationSource, Vec<(String, ExprType)>) {
     let types: Vec<ExprType> = table.columns.iter().map(|(_, ty)| ty.clone()).collect();
     let row = |row: Vec<Value>| {
@@ -280,7 +280,7 @@ fn rows_of(table: SystemRows) -> (RelationSource, Vec<(String, ExprType)>) {
     (RelationSource::Values(table.rows.into_iter().map(row).collect()), table.columns)
 }
 
-/// A query in FROM that depends on no relation before it.
+/// Binds a query in FROM that depends on no earlier relation.
 fn derived(
     block: &mut Block,
     mut query: BoundSelect,
@@ -293,8 +293,8 @@ fn derived(
     add_relation(block, alias.value.clone(), String::new(), source, columns, TableHints::default())
 }
 
-/// The names and types of the columns of a derived table. Error 1353 when there are not as many names, 1060 for a name that
-/// comes twice.
+/// Returns the names and types of the columns of a derived table. Error 1353 for another number of names, 1060 for a repeated
+/// name.
 pub(super) fn derived_columns(
     query: &BoundSelect,
     names: &[Ident],
@@ -317,7 +317,7 @@ pub(super) fn derived_columns(
         }
         let ty = &output.expr.ty;
         let column = ExprType::column(ty.sql.clone(), ty.nullable, ty.collation);
-        // A text is as easily converted as the expression that the column is made from.
+        // Converting a text column costs no more than converting its expression.
         let column = match ty.sql.is_character() && ty.coercibility != Coercibility::Ignorable {
             true => ExprType { coercibility: ty.coercibility, ..column },
             false => column,
@@ -327,7 +327,7 @@ pub(super) fn derived_columns(
     Ok(columns)
 }
 
-/// Adds a relation to the block. Error 1066 when another has its name.
+/// Adds a relation to the block. Error 1066 when another relation has its name.
 pub(super) fn add_relation(
     block: &mut Block,
     alias: String,
@@ -370,7 +370,7 @@ pub(super) fn add_relation(
     Ok((JoinTree::Relation(relation), scope))
 }
 
-/// An inner join; inner joins below it that prescribe no order are taken into it.
+/// Makes an inner join and absorbs inner joins below it that prescribe no order.
 fn inner(left: JoinTree, right: JoinTree, conditions: Vec<Expr>, straight: bool) -> JoinTree {
     let mut children = Vec::new();
     let mut all = Vec::new();
@@ -387,7 +387,7 @@ fn inner(left: JoinTree, right: JoinTree, conditions: Vec<Expr>, straight: bool)
     JoinTree::Inner { children, conditions: all, straight }
 }
 
-/// Every column of these relations can be NULL: an outer join may find no row for them.
+/// Makes every column of these relations nullable, because an outer join may find no row for them.
 fn make_nullable(block: &mut Block, scope: &Scope) {
     for &relation in &scope.relations {
         let columns = block.relations[relation].columns.clone();
@@ -397,15 +397,15 @@ fn make_nullable(block: &mut Block, scope: &Scope) {
     }
 }
 
-/// Names that both sides have.
+/// Returns the names that both sides have.
 fn common_names(block: &Block, left: &Scope, right: &Scope) -> Vec<String> {
     let shared = |name: &str| right.named(name).any(|column| block.is_visible(column.id));
     let visible = left.columns.iter().filter(|column| block.is_visible(column.id));
     visible.filter(|column| shared(&column.name)).map(|column| column.name.clone()).collect()
 }
 
-/// The conditions of USING and what is seen behind it: the shared columns once, then the others of the left, then the
-/// others of the right. A right join shows what the left join with its sides exchanged would.
+/// Binds USING: its conditions, and the scope after it. Shared columns come first and once, then the other columns of the left,
+/// then the others of the right. A right join has the scope of the left join with its sides exchanged.
 fn merged(
     block: &mut Block,
     names: Vec<String>,
@@ -437,7 +437,7 @@ fn merged(
     Ok((conditions, Scope { columns: shared, relations }))
 }
 
-/// The one column of that name.
+/// Returns the only column of that name.
 fn only<'s>(scope: &'s Scope, name: &'s str) -> Result<&'s Visible, MysqlError> {
     let mut found = scope.named(name);
     match (found.next(), found.next()) {
@@ -447,8 +447,8 @@ fn only<'s>(scope: &'s Scope, name: &'s str) -> Result<&'s Visible, MysqlError> 
     }
 }
 
-/// USE, FORCE and IGNORE INDEX by purpose; invisible indexes are ignored, and hints do not know them. Error 1176 for an index that the table does not have, 1221 for USE
-/// beside FORCE.
+/// Binds USE, FORCE and IGNORE INDEX by purpose. Hints do not see invisible indexes. Error 1176 for an unknown index, 1221 for
+/// USE together with FORCE.
 fn index_hints(
     hints: &[IndexHint],
     table: &TableDef,

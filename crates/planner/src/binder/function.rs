@@ -1,4 +1,4 @@
-//! Calls: functions, aggregates, and operators that are functions of the table.
+//! Calls: functions, aggregates, and operators that the function table defines.
 
 use leafline_expr as expr;
 use leafline_expr::aggregate::{AggregateCall, AggregateFunction, ConcatOptions};
@@ -16,7 +16,7 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(self.counted(self.of_connection(call)))
     }
 
-    /// Text that is made of numbers and dates, or of a function's own words, has the connection's collation.
+    /// Gives the connection's collation to text that is made of numbers and dates, or of a function's own words.
     pub(super) fn of_connection(&self, mut text: Expr) -> Expr {
         if build::has_no_operand_collation(&text) {
             text = self.as_connection(text);
@@ -24,7 +24,7 @@ impl ExpressionBinder<'_, '_, '_> {
         text
     }
 
-    /// Text with the connection's collation.
+    /// Converts text to the connection's collation.
     pub(super) fn as_connection(&self, mut text: Expr) -> Expr {
         let connection = self.binder.context.collation;
         if connection != Collation::Binary && text.ty.sql.is_character() {
@@ -33,7 +33,7 @@ impl ExpressionBinder<'_, '_, '_> {
         text
     }
 
-    /// Takes note of a call whose value changes with every evaluation.
+    /// Counts a call whose value changes with every evaluation.
     pub(super) fn counted(&mut self, call: Expr) -> Expr {
         if let expr::ExprKind::Call { function, .. } = &call.kind
             && function.definition().volatility == Volatility::Volatile
@@ -75,7 +75,7 @@ impl ExpressionBinder<'_, '_, '_> {
                 }
                 build::call(name, vec![first, second])
             }
-            // Beside a number a literal of digits or bits is one, and all are compared as doubles.
+            // A hexadecimal or bit literal compared with a number is a number, and all arguments are compared as doubles.
             ("FIELD", args) => {
                 let mut bound = args.iter().map(|arg| self.bind(arg)).collect::<Result<Vec<_>, _>>()?;
                 if bound.iter().any(|value| value.ty.sql.is_numeric()) {
@@ -91,7 +91,7 @@ impl ExpressionBinder<'_, '_, '_> {
                 }
                 build::call(name, bound)
             }
-            // The format decides the type, also where it is computed, unless parameters do so.
+            // A constant format decides the type, even if it is computed, unless it contains parameters.
             ("STR_TO_DATE", [text, format]) => {
                 let (text, mut format) = (self.bind(text)?, self.bind(format)?);
                 if !has_parameter(&format)
@@ -109,7 +109,7 @@ impl ExpressionBinder<'_, '_, '_> {
                 let args = args.iter().map(|arg| self.document(arg)).collect::<Result<Vec<_>, _>>()?;
                 build::call(name, args)
             }
-            // What computes with numbers takes literals of digits and bits for numbers.
+            // Numeric functions take hexadecimal and bit literals as numbers.
             (_, args) if functions::lookup(name).is_some_and(|f| f.definition().numeric) => {
                 build::call(name, self.numbers(args)?)
             }
@@ -143,7 +143,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let values = args.len();
         let mut all = args.to_vec();
         for key in order_by {
-            // A whole number is the place of an argument.
+            // An integer is the position of an argument.
             all.push(match &key.expr.kind {
                 ExprKind::Literal(Literal::Integer(written)) => {
                     let place = usize::try_from(*written).ok().and_then(|place| place.checked_sub(1));
@@ -204,7 +204,7 @@ impl ExpressionBinder<'_, '_, '_> {
         distinct: bool,
         args: &[ast::Expr],
     ) -> Bound {
-        // A hexadecimal or bit literal is a number where a sum is made.
+        // SUM and AVG take a hexadecimal or bit literal as a number.
         if let (AggregateFunction::Sum | AggregateFunction::Avg, [arg]) = (function, args)
             && let Some(number) = literal::bytes_as_number(arg)?
         {
@@ -212,13 +212,13 @@ impl ExpressionBinder<'_, '_, '_> {
                 AggregateCall::new(function, distinct, vec![number.clone()])
             });
         }
-        // DISTINCT changes nothing for the least and the greatest.
+        // DISTINCT does not change MIN and MAX.
         let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
         let documents = matches!(function, AggregateFunction::JsonArray | AggregateFunction::JsonObject);
         self.aggregate_of(args, documents, &|args| AggregateCall::new(function, distinct, args))
     }
 
-    /// `& | ^`: on binary strings where both are, and not both literals of hexadecimal digits or bits.
+    /// Binds `& | ^`. They work on binary strings if both operands are such and not both are hexadecimal or bit literals.
     pub(super) fn bits(&mut self, op: &'static str, left: &ast::Expr, right: &ast::Expr) -> Bound {
         let (a, b) = (literal::bytes_as_number(left)?, literal::bytes_as_number(right)?);
         let (bound_left, bound_right) = (self.bind(left)?, self.bind(right)?);

@@ -1,8 +1,8 @@
-//! Functional key parts (MySQL 8.0 manual, "CREATE INDEX Statement"): each has a generated column of its own, behind all others of its
-//! table, that statements neither name nor show.
+//! Functional key parts (MySQL 8.0 manual, "CREATE INDEX Statement"). Each has a generated column of its own, behind all other
+//! columns of its table, which statements neither name nor show.
 //!
-//! The column has the type of the expression, so that it holds every value as it is. It can always be NULL: what a type
-//! says about that is no more than a hint to who writes rows.
+//! The column has the type of the expression, so that it holds every value unchanged. The column is always nullable: the
+//! nullability of an expression's type is only a hint.
 
 use leafline_expr::Expr;
 use leafline_table::{ColumnDef, GeneratedColumn, GeneratedKind, IndexSpec, IndexSpecKind, TableSpec};
@@ -13,15 +13,15 @@ use super::row_rules::bound_key_part;
 use super::selected::LONGEST_VARCHAR;
 use leafline_syntax::ast::{KeyDefinition, KeyPartValue};
 
-/// What an index without a name is called whose first part is an expression.
+/// The default name of an index whose first part is an expression.
 const DEFAULT_NAME: &str = "functional_index";
-/// So much of the index's name is in that of a column.
+/// Number of characters of the index's name that the name of a column takes over.
 const NAME_LENGTH: usize = 40;
 
 /// Adds the columns of the functional parts of `keys`, which are the last indexes of `spec`.
 ///
 /// # Errors
-/// As `key_columns`.
+/// The errors of `key_columns`.
 pub fn add_key_columns(
     spec: &mut TableSpec,
     keys: &[KeyDefinition],
@@ -38,7 +38,7 @@ pub fn add_key_columns(
     Ok(())
 }
 
-/// Gives an index that begins with an expression a name, if it has none.
+/// Names an unnamed index that begins with an expression.
 pub(super) fn name_index(key: &KeyDefinition, index: &mut IndexSpec, others: &[IndexSpec]) {
     let is_functional =
         matches!(key.parts.first().map(|part| &part.value), Some(KeyPartValue::Expression(_)));
@@ -59,11 +59,11 @@ pub(super) fn name_index(key: &KeyDefinition, index: &mut IndexSpec, others: &[I
     index.name = Some(name);
 }
 
-/// The columns for the functional parts of a key over `columns`; the parts of `index` are given their names.
+/// Makes the columns for the functional parts of a key over `columns`, and sets the names of the parts of `index`.
 ///
 /// # Errors
-/// 3756 in a primary key, 3762 for nothing but a column, 3753, 3757 and 3761 for values that cannot be keys, 1072 for a part that
-/// is the column of another functional part; what is wrong with an expression anywhere.
+/// 3756 in a primary key, 3762 for an expression that is only a column, 3753, 3757 and 3761 for values that cannot be keys, 1072
+/// for a part that is the column of another functional part; the errors of any expression.
 pub(super) fn key_columns(
     key: &KeyDefinition,
     index: &mut IndexSpec,
@@ -100,7 +100,7 @@ pub(super) fn key_columns(
     Ok(made)
 }
 
-/// The first column of a key, after which it is called if it has no name.
+/// Returns the first column of a key; it names a key without a name.
 fn index_name(key: &KeyDefinition) -> Option<&str> {
     match key.parts.first().map(|part| &part.value) {
         Some(KeyPartValue::Column { name, .. }) => Some(&name.value),
@@ -108,7 +108,7 @@ fn index_name(key: &KeyDefinition) -> Option<&str> {
     }
 }
 
-/// A name that no other column has.
+/// Returns a name that no other column has.
 fn column_name<'n, Names: Iterator<Item = &'n str>>(
     index: &str,
     part: usize,
@@ -144,7 +144,7 @@ pub(super) fn retype(
     Ok(())
 }
 
-/// The type of a column for the values of an expression.
+/// Returns the type of a column that holds the values of an expression.
 fn key_type(expr: &Expr, text: &str) -> Result<SqlType, MysqlError> {
     Ok(match &expr.ty.sql {
         SqlType::Json => return Err(MysqlError::functional_index_on_json()),
@@ -158,7 +158,7 @@ fn key_type(expr: &Expr, text: &str) -> Result<SqlType, MysqlError> {
         {
             return Err(MysqlError::functional_index_on_lob());
         }
-        // Trailing spaces and zeros are part of the value.
+        // Trailing spaces and zeros belong to the value.
         SqlType::Char { len } | SqlType::Varchar { len } => SqlType::Varchar { len: (*len).max(1) },
         SqlType::Binary { len } | SqlType::Varbinary { len } => SqlType::Varbinary { len: (*len).max(1) },
         other => other.clone(),

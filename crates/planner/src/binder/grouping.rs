@@ -1,10 +1,10 @@
-//! Aggregation: after it, expressions see nothing but group keys and aggregates.
+//! Aggregation: expressions above it see only group keys and aggregates.
 //!
-//! Every expression above the grouping is rewritten: what equals a group key becomes that key, aggregates get their
-//! numbers. A column that is left over is an error under ONLY_FULL_GROUP_BY (1055, or 1140 without GROUP BY), unless
-//! the keys determine it (module `dependency`): then it becomes a key itself, which changes no group. Where there is
-//! no GROUP BY, or ONLY_FULL_GROUP_BY is off, "any value of the group" is what MySQL promises; it is the least one.
-//! WITH ROLLUP makes groups by fewer keys, too. The keys left out are NULL in them, so that keys determine nothing but themselves.
+//! Every expression above the grouping is rewritten: a part that equals a group key becomes that key, and aggregates get their
+//! numbers. A remaining column is an error under ONLY_FULL_GROUP_BY (1055, or 1140 without GROUP BY), unless the keys determine
+//! it (module `dependency`): then it becomes a key itself, which changes no group. Without GROUP BY, or with ONLY_FULL_GROUP_BY
+//! off, MySQL promises "any value of the group"; this module takes the least one. WITH ROLLUP also makes groups by fewer keys.
+//! Omitted keys are NULL in these groups, so that a key determines only itself.
 
 use std::collections::BTreeSet;
 
@@ -21,26 +21,26 @@ use crate::bound::{
 };
 use leafline_syntax::ast;
 
-/// Group keys have numbers from here on until all of them are known.
+/// Provisional number of the first group key, until all keys are known.
 const FIRST_KEY: ColumnId = FIRST_AGGREGATE / 2;
 
-/// The number of the column that says by how many keys a group of WITH ROLLUP is made, for as long.
+/// Provisional number of the column with the number of keys that a group of WITH ROLLUP is made by.
 const LEVEL: ColumnId = FIRST_AGGREGATE - 1;
 
 fn level_type() -> ExprType {
     ExprType::numeric(SqlType::BIGINT, false)
 }
 
-/// The most arguments of GROUPING(): its value has a bit for each.
+/// Maximum number of arguments of GROUPING(): its value has a bit for each.
 const MAX_GROUPING_ARGUMENTS: usize = 64;
 
-/// Where an expression stands, for errors: a number and a clause.
+/// The place of an expression for error messages: a number and a clause.
 struct Place {
     number: usize,
     clause: &'static str,
 }
 
-/// Rewrites what stands above the grouping; `None` when the block does not aggregate.
+/// Rewrites the expressions above the grouping; `None` when the block does not aggregate.
 pub(super) fn aggregate(
     block: &mut Block,
     from: Option<&JoinTree>,
@@ -89,7 +89,7 @@ pub(super) fn aggregate(
     Ok(Some(aggregation))
 }
 
-/// The first entry of the select list that each window function stands in, or the first one.
+/// For each window function, returns the first entry of the select list that contains it, or the first entry.
 fn places_of_windows(items: &[Item], calls: usize) -> Vec<usize> {
     let mut places = vec![0; calls];
     for (position, item) in items.iter().enumerate().rev() {
@@ -106,12 +106,12 @@ struct Grouping<'g> {
     block: &'g mut Block,
     from: Option<&'g JoinTree>,
     filter: &'g [Expr],
-    /// The keys of GROUP BY, then those they determine.
+    /// The keys of GROUP BY, then the columns they determine.
     keys: Numbering<Expr>,
-    /// How many of the keys are written in GROUP BY.
+    /// Number of keys that are written in GROUP BY.
     written: usize,
     only_full_group_by: bool,
-    /// The columns that the keys determine, once they are needed.
+    /// The columns that the keys determine; computed on first use.
     determined: Option<BTreeSet<ColumnId>>,
 }
 
@@ -137,7 +137,7 @@ impl Grouping<'_> {
         if let ExprKind::Call { function, .. } = &expr.kind
             && function.definition().name == "ANY_VALUE"
         {
-            // What is inside may be ungrouped.
+            // An argument of an aggregate may read ungrouped columns.
             let only_full = std::mem::replace(&mut self.only_full_group_by, false);
             let result = self.rewrite_children(expr, place);
             self.only_full_group_by = only_full;
@@ -146,7 +146,8 @@ impl Grouping<'_> {
         self.rewrite_children(expr, place)
     }
 
-    /// What stands for a quotient that is a key, where it has all digits: groups have those that are shown.
+    /// Returns the key for a quotient with all digits when the key is the quotient as clients see it, because groups have the
+    /// visible digits only.
     fn key_with_all_digits(&self, expr: &Expr) -> Option<Expr> {
         let SqlType::Decimal { .. } = expr.ty.sql else { return None };
         let (number, key) = (0..).zip(self.keys.iter()).find(|(_, key)| {
@@ -168,7 +169,8 @@ impl Grouping<'_> {
         result
     }
 
-    /// The value of a call of GROUPING(): for each key, from the highest bit down, whether the group leaves it out.
+    /// Returns the value of a call of GROUPING(): a bit for each key, the first key highest, that says whether the group omits
+    /// the key.
     fn grouping(&self, call: usize) -> Result<Expr, MysqlError> {
         let keys = self.block.groupings.get(call).map(Vec::as_slice).unwrap_or_default();
         let level = build::column(LEVEL, level_type());
@@ -194,9 +196,9 @@ impl Grouping<'_> {
         value.ok_or_else(MysqlError::invalid_group_function)
     }
 
-    /// What stands for a column that is no key.
+    /// Returns the replacement of a column that is not a key.
     fn ungrouped(&mut self, column: ColumnId, place: &Place) -> Result<Expr, MysqlError> {
-        // Where keys are left out, they determine nothing.
+        // Omitted keys determine nothing.
         let determined = !self.block.rollup && self.is_determined(column);
         if !determined && self.only_full_group_by {
             let name = self.block.full_name(column);
@@ -263,7 +265,7 @@ fn first_numbers(aggregation: &Aggregation) -> FirstNumbers {
 fn renumber(expr: &mut Expr, first: &FirstNumbers) {
     if let ExprKind::Column(column) = &mut expr.kind {
         if *column >= FIRST_WINDOW {
-            // Numbered when all other columns are.
+            // The other columns are numbered first.
         } else if *column >= FIRST_AGGREGATE {
             *column = first.aggregate + (*column - FIRST_AGGREGATE);
         } else if *column == LEVEL {
@@ -276,7 +278,7 @@ fn renumber(expr: &mut Expr, first: &FirstNumbers) {
 }
 
 impl ExpressionBinder<'_, '_, '_> {
-    /// `GROUPING(keys)`.
+    /// Binds `GROUPING(keys)`.
     pub(super) fn grouping(&mut self, keys: &[ast::Expr]) -> Bound {
         let allowed = matches!(self.clause, Clause::FieldList | Clause::Having | Clause::Order);
         if !allowed || !self.block.rollup || self.block.in_aggregate {

@@ -1,6 +1,6 @@
-//! Optimizer hints: which tables and indexes of a block they mean.
+//! Optimizer hints: finds the tables and indexes of a block that they name.
 //!
-//! A hint that names what is not there, or says what another has said already, is a warning.
+//! A hint that names something unknown, or that conflicts with an earlier hint, gives a warning.
 
 use super::Binder;
 use super::scope::Block;
@@ -10,11 +10,11 @@ use leafline_syntax::ast::{Hint, HintTable, HintTarget};
 use leafline_types::MysqlError;
 use std::collections::BTreeSet;
 
-/// Strategies of semi joins.
+/// Number of semi join strategies.
 const SEMIJOIN_STRATEGIES: usize = 4;
 
 impl Binder<'_> {
-    /// What the hints that stand in a block, and those elsewhere that name it, say of it. `number` is the block's.
+    /// Returns the hints for a block: those written in it, and hints elsewhere that name it. `number` is the block's number.
     pub(super) fn hints(&mut self, block: &mut Block, hints: &[Hint], number: usize) -> BlockHints {
         let mut names = vec![format!("select#{number}")];
         for hint in hints {
@@ -43,7 +43,7 @@ impl Binder<'_> {
         found
     }
 
-    /// Warnings for hints whose block was not found.
+    /// Warns about hints whose block was not found.
     pub(super) fn unresolved_hints(&mut self) {
         for hint in self.context.hints {
             let Some(block) = hint.other_block() else { continue };
@@ -109,7 +109,7 @@ impl Resolver<'_, '_> {
             let about = tables.iter().map(|table| self.shown(table)).collect::<Vec<_>>().join(",");
             return self.conflicting(hint, &about);
         }
-        // With a table that is not there it says nothing.
+        // A hint with an unknown table has no effect.
         if relations.len() == tables.len() && !relations.is_empty() {
             self.found.join_orders.push(JoinOrder { place, relations });
         }
@@ -123,7 +123,7 @@ impl Resolver<'_, '_> {
         let choice: fn(&mut TableHints) -> &mut Option<bool> = match name {
             "MERGE" => |hints| &mut hints.merge,
             "DERIVED_CONDITION_PUSHDOWN" => |hints| &mut hints.condition_pushdown,
-            // Since 8.0.20 it is BNL that decides about hash joins.
+            // Since 8.0.20 BNL decides about hash joins.
             "HASH_JOIN" | "BNL" => |hints| &mut hints.hash_join,
             "BKA" => |hints| &mut hints.batched_keys,
             _ => return self.means_nothing(hint),
@@ -199,7 +199,7 @@ impl Resolver<'_, '_> {
                     && !all
                     && known.is_of_others(&positions)
                 {
-                    // Each index is asked about by itself.
+                    // Each index is checked by itself.
                     let named = known.indexes.get_or_insert_default();
                     if known.wanted == wanted { named } else { &mut known.opposite }.extend(positions);
                     return;
@@ -219,7 +219,7 @@ impl Resolver<'_, '_> {
             return self.conflicting(hint, &about);
         }
         for choice in purposes {
-            // Such a hint stands above USE, FORCE and IGNORE INDEX.
+            // An optimizer hint overrides USE, FORCE and IGNORE INDEX.
             *choice = match (wanted, all) {
                 (true, true) => IndexChoice { forced: true, ..IndexChoice::default() },
                 (true, false) => {
@@ -243,7 +243,7 @@ impl Resolver<'_, '_> {
             let what = "optimizer hint NO_SEMIJOIN for some strategies";
             return self.warnings.push(MysqlError::not_supported(what));
         }
-        // Which of the other two strategies SUBQUERY() names is decided by price.
+        // The price decides between the two remaining strategies that SUBQUERY() names.
         self.found.semijoin = Some(wanted);
     }
 }

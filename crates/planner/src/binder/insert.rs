@@ -32,7 +32,7 @@ impl Binder<'_> {
             InsertSource::Query(query) => {
                 let mut query = self.query(query)?;
                 if !query.distinct {
-                    // A quotient has more digits than it shows.
+                    // A quotient keeps more digits than clients see.
                     for output in &mut query.output {
                         output.expr = build::without_rounding(output.expr.clone());
                         output.meta.ty = output.expr.ty.sql.clone();
@@ -71,7 +71,7 @@ impl Binder<'_> {
         })
     }
 
-    /// The rows of VALUES, and whether any value refers to columns of its row.
+    /// Binds the rows of VALUES, and returns whether any value refers to columns of its row.
     fn insert_values(
         &mut self,
         insert: &Insert,
@@ -79,7 +79,7 @@ impl Binder<'_> {
         columns: &mut Vec<usize>,
         rows: &[Vec<ast::Expr>],
     ) -> Result<(InsertRows, bool), MysqlError> {
-        // `VALUES ()` without a column list, or with an empty one, is a row of defaults, but not of a view.
+        // `VALUES ()` with no column list, or an empty one, is a row of defaults, though not through a view.
         let names_none = insert.columns.as_ref().is_none_or(Vec::is_empty);
         if names_none && target.view.is_none() && rows.iter().all(Vec::is_empty) {
             columns.clear();
@@ -96,7 +96,7 @@ impl Binder<'_> {
             }
             let mut values = Vec::with_capacity(row.len());
             for (value, &column) in row.iter().zip(columns.iter()) {
-                // Bytes that text becomes are those of the connection's character set.
+                // Text becomes bytes in the connection's character set.
                 let is_utf8 = self.context.collation.charset().is_utf8();
                 let is_stored = target
                     .table
@@ -116,7 +116,7 @@ impl Binder<'_> {
         Ok((InsertRows::Values(bound), reads_row))
     }
 
-    /// Error 1093 for a subquery of ON DUPLICATE KEY UPDATE that reads the table which rows are inserted into.
+    /// Raises error 1093 for a subquery of ON DUPLICATE KEY UPDATE that reads the target table.
     fn refuse_reading(&self, target: &InsertTarget, on_duplicate: &OnDuplicate) -> Result<(), MysqlError> {
         let OnDuplicate::Update(assignments) = on_duplicate else { return Ok(()) };
         for assignment in assignments {
@@ -130,7 +130,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The assignments of ON DUPLICATE KEY UPDATE. Columns of the query that they refer to become outputs of it.
+    /// Binds the assignments of ON DUPLICATE KEY UPDATE. Columns of the query that they refer to become outputs of the query.
     fn on_duplicate(
         &mut self,
         insert: &Insert,
@@ -176,7 +176,7 @@ impl Binder<'_> {
     }
 }
 
-/// What a literal stands for that means the same for every column.
+/// Returns the value of a literal that means the same for every column.
 fn plain(value: &ast::Expr) -> Option<Value> {
     match &value.kind {
         ExprKind::Literal(Literal::Integer(number)) => {
@@ -190,14 +190,14 @@ fn plain(value: &ast::Expr) -> Option<Value> {
     }
 }
 
-/// The column of the table that is assigned to.
+/// Returns the column of the table that an assignment names.
 fn assigned_column(block: &Block, target: &Scope, name: &ColumnName) -> Result<usize, MysqlError> {
     let found = block.find(target, Clause::FieldList, name)?;
     found.ok_or_else(|| MysqlError::unknown_column(qualified(name), Clause::FieldList.name()))
 }
 
-/// The row that was to be inserted as a second relation, under its alias. Error 1066 if that is the table's name, 1353 if it
-/// does not name as many columns as are inserted.
+/// Adds the row to insert as a second relation, under its alias. Error 1066 if the alias is the table's name, 1353 if it does not
+/// name as many columns as are inserted.
 fn add_inserted_row(
     block: &mut Block,
     alias: Option<&RowAlias>,
@@ -220,7 +220,7 @@ fn add_inserted_row(
     let mut scope = Scope { columns: Vec::new(), relations: vec![relation] };
     for (ordinal, of_table) in table.columns.clone().enumerate() {
         let ty = block.columns[of_table].ty.clone();
-        // Columns that are not inserted have no name.
+        // Columns that are not inserted stay unnamed.
         let listed = columns.iter().position(|column| *column == ordinal);
         let name = match listed.map(|at| names.get(at)) {
             Some(Some(name)) => name.value.clone(),
@@ -239,7 +239,7 @@ fn add_inserted_row(
     Ok(scope)
 }
 
-/// The relations of the query as further relations. What is seen of them.
+/// Adds the relations of the query as further relations, and returns their scope.
 fn add_query_columns(block: &mut Block, query: &BoundSelect) -> Scope {
     let (relations, first) = (block.relations.len(), block.columns.len());
     let mut scope = Scope::default();
@@ -262,7 +262,7 @@ fn add_query_columns(block: &mut Block, query: &BoundSelect) -> Scope {
     scope
 }
 
-/// The output of the query that is its column `column`; added if there is none behind those that are inserted.
+/// Returns the output of the query that is its column `column`, adding one behind the inserted outputs if there is none.
 fn output_of(query: &mut BoundSelect, column: usize) -> usize {
     let Some(of_query) = query.columns.get(column) else { return 0 };
     let expr = build::column(column, of_query.ty.clone());

@@ -1,7 +1,7 @@
-//! The table that rows are inserted into, as the statement knows it: itself, or through a view.
+//! The target table of an INSERT, as the statement knows it: directly or through a view.
 //!
-//! A view takes rows if each of its columns is a column of a stored table, those of the table that is inserted into different ones, and
-//! everything that it is made of can be changed and is joined by inner joins. The values of one INSERT go to one table.
+//! A view takes rows if each of its columns is a column of a stored table, no column of the target occurs twice, and all its
+//! relations can be changed and are joined by inner joins. The values of one INSERT go to one table.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,36 +21,36 @@ use crate::bound::{BoundOutput, BoundSelect, RelationSource, TableHints, ViewChe
 use leafline_syntax::ast::{Ident, TableName, TableReference};
 use leafline_syntax::{Privilege, Privileges};
 
-/// What rows are inserted into.
+/// The target of an INSERT.
 pub(super) struct InsertTarget {
     pub(super) table: Arc<TableDef>,
-    /// The name by which it is referred to, by the statement or in the view.
+    /// The name by which the statement, or the view, refers to the table.
     pub(super) alias: String,
-    /// The names of the columns that the statement knows, in its order, with their positions in the table.
+    /// The column names that the statement knows, in its order, with their positions in the table.
     names: Vec<(String, usize)>,
     pub(super) view: Option<Arc<ViewDef>>,
-    /// What the view asks of rows, over the columns of the table.
+    /// The conditions of the view on rows, over the columns of the table.
     pub(super) checks: Vec<ViewCheck>,
-    /// What may be done with it.
+    /// The privileges on the target.
     granted: Privileges,
-    /// The statement's name for it, and the database of that.
+    /// The statement's name for the target, and the database of that name.
     pub(super) name: String,
     database: String,
 }
 
-/// The statement that inserts.
+/// The kind of statement that inserts.
 #[derive(Clone, Copy)]
 pub(super) struct InsertKind {
-    /// REPLACE.
+    /// The statement is REPLACE.
     pub(super) replaces: bool,
-    /// With ON DUPLICATE KEY UPDATE.
+    /// The statement has ON DUPLICATE KEY UPDATE.
     pub(super) updates: bool,
-    /// LOAD DATA, for which only those columns of a view have to be columns of a table that get fields.
+    /// The statement is LOAD DATA: only the columns of a view that get fields must be columns of a table.
     pub(super) loads: bool,
 }
 
 impl InsertTarget {
-    /// Adds it to a block, as its first relation. Columns that the statement does not know have no name.
+    /// Adds the target to a block, as its first relation. Columns that the statement does not know have no name.
     pub(super) fn relation(&self, block: &mut Block) -> Result<Scope, MysqlError> {
         let column = |(at, column): (usize, &leafline_table::ColumnDef)| {
             let named = self.names.iter().find(|(_, known)| *known == at);
@@ -68,12 +68,12 @@ impl InsertTarget {
         Ok(scope)
     }
 
-    /// The columns that values are given for: those listed, or all that are visible.
+    /// Returns the columns that values are given for: the listed columns, or all visible ones.
     ///
     /// # Errors
-    /// 1054 for an unknown column, 1110 for one named twice.
+    /// 1054 for an unknown column, 1110 for a repeated one.
     pub(super) fn columns(&self, listed: Option<&Vec<Ident>>) -> Result<Vec<usize>, MysqlError> {
-        // Without a list, or with an empty one, values are given for all columns.
+        // Without a list, or with an empty one, values are for all columns.
         let listed = listed.filter(|listed| !listed.is_empty());
         let Some(listed) = listed else {
             let is_visible = |at: &usize| self.table.columns.get(*at).is_some_and(|column| !column.invisible);
@@ -96,7 +96,7 @@ impl InsertTarget {
 }
 
 impl Binder<'_> {
-    /// The table that a statement inserts into by `name`; `listed` are the columns that it names.
+    /// Finds the table that a statement inserts into by `name`; `listed` are the columns that it names.
     pub(super) fn insert_target(
         &mut self,
         (name, partitions): (&TableName, &[Ident]),
@@ -211,7 +211,7 @@ impl Binder<'_> {
         let checks: Vec<ViewCheck> =
             expansion.checks(&rows).into_iter().map(over_table).collect::<Result<_, _>>()?;
         if checks.is_empty() {
-            // Nothing asks what the view's own query would.
+            // Without checks no condition of the view is evaluated, so that its subqueries are not needed.
             self.subqueries.truncate(subqueries);
         }
         Ok(InsertTarget {
@@ -226,7 +226,7 @@ impl Binder<'_> {
         })
     }
 
-    /// A block over nothing but a view that delivers all its columns, and their names.
+    /// Makes a block that reads all columns of a view, and returns their names.
     fn rows_of_view(&mut self, name: &TableName) -> Result<(BoundSelect, Vec<String>), MysqlError> {
         let mut block = Block::default();
         let reference = TableReference::Table {

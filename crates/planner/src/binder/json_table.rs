@@ -1,4 +1,4 @@
-//! JSON_TABLE: a query over one relation, whose rows are made of a document. It sees the relations before it, as LATERAL does.
+//! JSON_TABLE: a query over one relation, whose rows are made of a document. The query sees earlier relations, as LATERAL does.
 
 use leafline_expr::build;
 use leafline_expr::functions::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTableSource};
@@ -13,7 +13,7 @@ use crate::bound::{BoundSelect, JsonTable, RelationSource};
 use leafline_syntax::ast::{self, ExprKind, Literal};
 
 impl Binder<'_> {
-    /// The query that gives its rows.
+    /// Binds the query that delivers the rows.
     pub(super) fn json_table(&mut self, table: &ast::JsonTable) -> Result<BoundSelect, MysqlError> {
         let mut block = Block::default();
         let document = self.expression(&mut block, &Scope::default(), Clause::From, &table.document)?;
@@ -23,7 +23,7 @@ impl Binder<'_> {
         self.over(RelationSource::JsonTable(Box::new(JsonTable { document, level })), columns, None)
     }
 
-    /// A level; its columns go behind those of the levels around and before it, as they are written.
+    /// Binds a level. Its columns follow the columns of the levels around and before it, as written.
     fn json_table_level(
         &self,
         written: &ast::JsonTableLevel,

@@ -7,10 +7,10 @@ use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Value};
 
 use leafline_syntax::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
 
-/// The value of a literal, possibly signed, as DEFAULT has it. `None` when the expression is something else.
+/// Returns the value of a literal, possibly signed, as DEFAULT has it; `None` for any other expression.
 ///
 /// # Errors
-/// As binding the literal in a query.
+/// The errors of the literal in a query.
 pub fn constant_value(expr: &ast::Expr) -> Result<Option<Value>, MysqlError> {
     match &expr.kind {
         ExprKind::Literal(literal) => value(literal, false, DateRules::PARTS).map(Some),
@@ -24,12 +24,12 @@ pub fn constant_value(expr: &ast::Expr) -> Result<Option<Value>, MysqlError> {
     }
 }
 
-/// Is it a number as written, to which a sign belongs?
+/// Whether the literal is a number that a sign may precede.
 pub(super) fn is_number(literal: &Literal) -> bool {
     matches!(literal, Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_))
 }
 
-/// Binds a literal. `dates` says which dates are literals though they are no days.
+/// Binds a literal. `dates` says which invalid dates are accepted.
 pub(super) fn bind(
     literal: &Literal,
     negative: bool,
@@ -38,7 +38,7 @@ pub(super) fn bind(
 ) -> Result<Expr, MysqlError> {
     match literal {
         Literal::String { value, charset, .. } => {
-            // The value, which is shared, is a copy.
+            // The literal is a copy of the text; ask for its memory.
             server::ask(value.len())?;
             let Some(charset) = charset else {
                 let set = connection.charset();
@@ -66,10 +66,10 @@ pub(super) fn bind(
     }
 }
 
-/// The text that bytes are in the character set of an introducer.
+/// Decodes bytes in the character set of an introducer.
 ///
 /// # Errors
-/// 1115 for a character set that there is not, 1300 for bytes that are no text of it.
+/// 1115 for an unknown character set, 1300 for bytes that are invalid in it.
 fn encoded(charset: &str, bytes: &[u8]) -> Result<Expr, MysqlError> {
     let charset = Charset::from_name(charset)?;
     Ok(build::string(&charset.decode(bytes)?, charset.default_collation()))
@@ -101,7 +101,7 @@ fn value(literal: &Literal, negative: bool, dates: DateRules) -> Result<Value, M
     })
 }
 
-/// BIGINT if it fits, else BIGINT UNSIGNED, else DECIMAL.
+/// Returns a BIGINT if the number fits, else a BIGINT UNSIGNED, else a DECIMAL.
 fn integer(number: u64, negative: bool) -> Result<Value, MysqlError> {
     match (negative, i64::try_from(number)) {
         (false, Ok(value)) => Ok(Value::Int(value)),
@@ -132,7 +132,7 @@ fn temporal(kind: TemporalKind, text: &str, dates: DateRules) -> Result<Value, M
     }
 }
 
-/// A time, and how many digits of the second's fraction were written.
+/// Parses a time; returns also the number of written fractional digits.
 fn time(text: &str) -> Result<(Time, u8), MysqlError> {
     match Time::parse(text) {
         Ok(parsed) if !parsed.truncated && !parsed.clipped => Ok((parsed.value, parsed.fsp)),
@@ -140,7 +140,7 @@ fn time(text: &str) -> Result<(Time, u8), MysqlError> {
     }
 }
 
-/// A datetime, and how many digits of the second's fraction were written. A time of day must have been.
+/// Parses a datetime, which must have a time of day; returns also the number of written fractional digits.
 fn timestamp(text: &str, dates: DateRules) -> Result<(DateTime, u8), MysqlError> {
     match DateTime::parse(text, dates) {
         Ok(parsed) if parsed.offset.is_some() => {
@@ -151,15 +151,15 @@ fn timestamp(text: &str, dates: DateRules) -> Result<(DateTime, u8), MysqlError>
     }
 }
 
-/// Whether it is a hexadecimal or bit literal.
+/// Whether the expression is a hexadecimal or bit literal.
 pub(super) fn is_bytes(expr: &ast::Expr) -> bool {
     matches!(&expr.kind, ExprKind::Literal(Literal::Bytes { form: BytesForm::Hex | BytesForm::Bit, .. }))
 }
 
-/// The number that a hexadecimal or bit literal is where a number is wanted; `None` for other expressions.
+/// Returns a hexadecimal or bit literal as a number; `None` for other expressions.
 ///
 /// # Errors
-/// 1690 beyond 64 bits.
+/// 1690 for more than 64 bits.
 pub(super) fn bytes_as_number(expr: &ast::Expr) -> Result<Option<Expr>, MysqlError> {
     let ExprKind::Literal(Literal::Bytes { value, form: BytesForm::Hex | BytesForm::Bit }) = &expr.kind
     else {

@@ -95,7 +95,7 @@ impl Binder<'_> {
             assignments,
         };
         Ok(BoundInsert {
-            // The client's file cannot be stopped in the middle.
+            // The client's file cannot be stopped in the middle, so errors are warnings.
             ignore: load.ignore || (load.local && !load.replace),
             on_duplicate: if load.replace { OnDuplicate::Replace } else { OnDuplicate::Fail },
             reads_row,

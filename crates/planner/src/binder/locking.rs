@@ -1,7 +1,7 @@
-//! FOR UPDATE and FOR SHARE: which rows of a query they lock.
+//! FOR UPDATE and FOR SHARE: marks the rows of a query that are locked.
 //!
-//! Those of its tables, and of the tables that its views are made of; of a set operation, those of all its queries. Rows of derived
-//! tables are locked by clauses of their own.
+//! A clause locks rows of the query's tables and of the tables of its views; in a set operation, rows of all queries. Rows of
+//! derived tables are locked only by clauses of their own.
 
 use leafline_table::LockStrength;
 use leafline_types::MysqlError;
@@ -14,7 +14,8 @@ use leafline_syntax::ast::Locking;
 /// Marks the tables whose rows a query locks.
 ///
 /// # Errors
-/// 1142 for a table that may only be read, where the rows are locked for an update; 3568 for a name that no table has, 3569 for a table that two clauses are for.
+/// 1142 for a table without the privilege to lock its rows for an update; 3568 for an unknown table name, 3569 for a table in two
+/// clauses.
 pub(super) fn lock(
     query: &mut BoundSelect,
     clauses: &[Locking],
@@ -48,7 +49,7 @@ pub(super) fn lock(
     Ok(())
 }
 
-/// Calls `f` on the block of a query, or on those of the queries that a set operation is made of.
+/// Calls `f` on the block of a query, or on the blocks of the queries of a set operation.
 fn of_blocks(
     query: &mut BoundSelect,
     f: &mut dyn FnMut(&mut BoundSelect) -> Result<(), MysqlError>,

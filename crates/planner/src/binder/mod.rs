@@ -1,8 +1,8 @@
-//! From a syntax tree to a bound statement: names looked up, types and collations derived, `*` spread out,
-//! aggregates taken out of expressions, result columns described.
+//! Turns a syntax tree into a bound statement: looks up names, derives types and collations, expands `*`, takes aggregates out of
+//! expressions, describes result columns.
 //!
-//! Meaning is decided here, once, by MySQL's rules; errors carry MySQL's numbers. What the grammar accepts and
-//! the engine cannot do yet is refused here with error 1235, never given another meaning.
+//! The binder decides the meaning of a statement, once, by MySQL's rules; errors carry MySQL's numbers. A construct that the
+//! grammar accepts and the engine cannot execute is refused here with error 1235, never given another meaning.
 //!
 //! | module | binds |
 //! |---|---|
@@ -10,22 +10,22 @@
 //! | `from` | FROM: relations, the join tree, USING, index hints |
 //! | `expression`, `function`, `literal`, `cast` | expressions |
 //! | `select` | a query block, in MySQL's order of clauses |
-//! | `set_operation`, `common_table` | UNION and its like, VALUES, WITH |
-//! | `subquery` | subqueries in expressions, and names that stand for columns of the queries around them |
+//! | `set_operation`, `common_table` | UNION, INTERSECT, EXCEPT, VALUES, WITH |
+//! | `subquery` | subqueries in expressions, and names of columns of surrounding queries |
 //! | `locking` | FOR UPDATE, FOR SHARE |
 //! | `view` | views |
 //! | `row` | comparisons of rows |
 //! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
-//! | `numbering` | expressions that are looked up by what they are |
-//! | `dependency` | which columns the group keys determine |
+//! | `numbering` | numbers of equal expressions, found by hash |
+//! | `dependency` | columns that the group keys determine |
 //! | `window` | window functions and the WINDOW clause |
 //! | `output` | names and metadata of result columns |
 //! | `insert`, `insert_target` | INSERT, REPLACE |
 //! | `load` | LOAD DATA |
 //! | `dml` | UPDATE, DELETE |
 //! | `view_changes` | changes through views |
-//! | `target_read` | subqueries that read what their statement changes |
-//! | `foreign_keys` | what foreign keys ask of changes |
+//! | `target_read` | subqueries that read the table which their statement changes |
+//! | `foreign_keys` | foreign keys that changes must satisfy |
 //! | `row_rules` | expressions of a table's definition |
 //! | `data_type`, `table_spec`, `selected`, `alter` | column types and tables of DDL |
 //! | `functional_key` | key parts that are expressions |
@@ -100,58 +100,58 @@ pub use table_spec::{check_owners, index_spec};
 pub use view::{is_updatable_view, view_columns, view_def, view_faults, view_sources, view_statement};
 pub use window::is_no_distance;
 
-/// Where the binder finds tables.
+/// Finds the tables and views of a database.
 pub trait CatalogLookup {
-    /// The table of that name.
+    /// Returns the table of that name.
     ///
     /// # Errors
     /// 1049 for an unknown database, 1146 for an unknown table.
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError>;
-    /// The table of that name that only the session knows. It comes before others, and before views.
+    /// Returns the session's own table of that name. It hides other tables and views.
     fn own_table(&self, _database: &str, _name: &str) -> Option<Arc<TableDef>> {
         None
     }
-    /// The view of that name.
+    /// Returns the view of that name.
     fn view(&self, _database: &str, _name: &str) -> Option<Arc<ViewDef>> {
         None
     }
-    /// The table of that name that is no stored one.
+    /// Returns the unstored table of that name.
     fn schema_table(&self, _database: &str, _name: &str) -> Result<Option<SystemRows>, MysqlError> {
         Ok(None)
     }
-    /// The foreign keys that refer to the table of that name, each with the table that has it.
+    /// Returns the foreign keys that refer to the table of that name, each with the table that has it.
     fn references(&self, _database: &str, _name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
         Vec::new()
     }
 }
 
-/// Where the binder finds variables. A statement that reads any is bound anew for each execution.
+/// Finds variables. A statement that reads any is bound anew for each execution.
 pub trait VariableLookup {
-    /// The value of `@name`; NULL when it was never set.
+    /// Returns the value of `@name`; NULL if it was never set.
     fn user(&self, name: &str) -> Value;
-    /// The collation of `@name`, if it is text and has one of its own.
+    /// Returns the collation of `@name`, if it is text with a collation of its own.
     fn user_collation(&self, _name: &str) -> Option<Collation> {
         None
     }
-    /// The value of `@@name`.
+    /// Returns the value of `@@name`.
     ///
     /// # Errors
-    /// 1193 for an unknown variable, 1238 for one that does not have that scope.
+    /// 1193 for an unknown variable, 1238 for a variable without that scope.
     fn system(&self, scope: Option<VariableScope>, name: &str) -> Result<Value, MysqlError>;
 }
 
-/// The flags of `sql_mode` that change what expressions mean.
+/// Flags of `sql_mode` that change the meaning of expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BindModes {
-    /// NO_BACKSLASH_ESCAPES: LIKE has no escape character of its own.
+    /// NO_BACKSLASH_ESCAPES: LIKE has no default escape character.
     pub no_backslash_escapes: bool,
     /// NO_UNSIGNED_SUBTRACTION: a difference of integers is signed.
     pub signed_differences: bool,
-    /// PAD_CHAR_TO_FULL_LENGTH: values of CHAR columns are read with their trailing spaces.
+    /// PAD_CHAR_TO_FULL_LENGTH: reads of CHAR columns keep trailing spaces.
     pub padded_chars: bool,
 }
 
-/// What binding depends on besides the statement.
+/// The context of binding: everything besides the statement that it depends on.
 pub struct BindContext<'a> {
     /// The tables.
     pub catalog: &'a dyn CatalogLookup,
@@ -159,13 +159,13 @@ pub struct BindContext<'a> {
     pub variables: &'a dyn VariableLookup,
     /// The session's database.
     pub database: Option<&'a str>,
-    /// The connection's collation: that of string literals.
+    /// The connection's collation, which string literals have.
     pub collation: Collation,
     /// ONLY_FULL_GROUP_BY in `sql_mode`.
     pub only_full_group_by: bool,
     /// Flags of `sql_mode`.
     pub modes: BindModes,
-    /// Which dates `sql_mode` takes though they are no days.
+    /// The invalid dates that `sql_mode` accepts.
     pub dates: DateRules,
     /// `foreign_key_checks`.
     pub foreign_key_checks: bool,
@@ -177,26 +177,26 @@ pub struct BindContext<'a> {
     pub default_week_format: u8,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
-    /// The statement assigns variables in its expressions: those it reads are read as it goes on.
+    /// The statement assigns variables in its expressions: reads of them happen during execution.
     pub assigns_variables: bool,
-    /// The types of the parameters' values, at execution; empty at PREPARE, when they are not known yet and each
-    /// parameter counts as a string.
+    /// The types of the parameters' values at execution; empty at PREPARE, when they are unknown and each parameter counts as a
+    /// string.
     pub parameter_types: &'a [ExprType],
-    /// The parameters' values, where they are known; plans are made for them only where they must be.
+    /// The parameters' values, where they are known. A plan depends on them only where it must.
     pub parameters: &'a [Value],
-    /// Who wants the statement to stop.
+    /// Stops the statement when it is cancelled.
     pub cancel: &'a CancelToken,
-    /// Hints for blocks that they name.
+    /// Hints for blocks by name.
     pub hints: &'a [Hint],
-    /// What may be done with the tables.
+    /// The rights of the statement.
     pub access: &'a dyn Authority,
 }
 
 /// Binds SELECT, INSERT, UPDATE and DELETE; `sql` is the text that was parsed.
 ///
 /// # Errors
-/// What MySQL finds wrong with names, types and grouping; 1235 for what is not supported; 1815 for another kind of
-/// statement, which is no user's fault.
+/// MySQL's errors for names, types and grouping; 1235 for unsupported constructs; 1815 for another kind of statement, which is no
+/// user's fault.
 pub fn bind(
     statement: &Statement,
     sql: &str,
@@ -205,10 +205,10 @@ pub fn bind(
     bind_kind(&statement.kind, statement.parameters, sql, context)
 }
 
-/// Binds a statement that stands inside another, as EXPLAIN's does.
+/// Binds a statement inside another, such as the statement of EXPLAIN.
 ///
 /// # Errors
-/// As [`bind`].
+/// The errors of [`bind`].
 pub fn bind_kind(
     kind: &StatementKind,
     parameters: usize,
@@ -230,8 +230,8 @@ pub fn bind_kind(
     bound_by(&mut binder, kind, parameters)
 }
 
-/// How often a statement is bound again because it assigns decimals with more digits behind the point than it was taken to: each round adds
-/// those of a product or quotient.
+/// Maximum number of times that a statement is bound again because it assigns decimals with more fractional digits than assumed:
+/// each round adds the digits of a product or quotient.
 const SCALE_ROUNDS: usize = 3;
 
 fn bound_by(
@@ -267,27 +267,27 @@ fn bound_by(
     })
 }
 
-/// Binds an expression that stands alone, without tables: SET, DO, KILL, EXECUTE.
+/// Binds an expression without tables: SET, DO, KILL, EXECUTE.
 ///
 /// # Errors
-/// 1054 for a column; else as [`bind`].
+/// 1054 for a column; else the errors of [`bind`].
 pub fn bind_scalar(
     expr: &leafline_syntax::ast::Expr,
     sql: &str,
     context: &BindContext<'_>,
 ) -> Result<BoundExpression, MysqlError> {
     let mut binder = Binder::new(sql, context);
-    // No rows, no aggregates.
+    // Without rows there are no aggregates.
     let mut block = Block { in_aggregate: true, ..Block::default() };
     let expr = binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)?;
     Ok(BoundExpression { expr, subqueries: binder.subqueries })
 }
 
-/// Binds a condition over rows that a statement has made itself: WHERE of SHOW. Column `i` of the rows is named and typed by
+/// Binds a condition over rows that a statement computes itself: WHERE of SHOW. Column `i` of the rows has the name and type of
 /// `columns[i]`.
 ///
 /// # Errors
-/// 1054 for another column; else as [`bind`].
+/// 1054 for an unknown column; else the errors of [`bind`].
 pub fn bind_over_columns(
     condition: &leafline_syntax::ast::Expr,
     sql: &str,
@@ -309,10 +309,11 @@ pub fn bind_over_columns(
     Ok(BoundExpression { expr, subqueries: binder.subqueries })
 }
 
-/// Binds a condition over the rows of a table that is called `alias`: WHERE of HANDLER. Column `i` of the rows is column `i` of the table.
+/// Binds a condition over the rows of a table with the name `alias`: WHERE of HANDLER. Column `i` of the rows is column `i` of
+/// the table.
 ///
 /// # Errors
-/// 1054 for another column; else as [`bind`].
+/// 1054 for an unknown column; else the errors of [`bind`].
 pub fn bind_over_table(
     condition: &leafline_syntax::ast::Expr,
     sql: &str,
@@ -332,52 +333,53 @@ struct Binder<'a> {
     context: &'a BindContext<'a>,
     warnings: Vec<MysqlError>,
     reads_variables: bool,
-    /// It reads tables of information_schema, whose rows are others the next time.
+    /// The statement reads tables of information_schema, whose rows differ at the next execution.
     reads_schema_tables: bool,
     beside_times: Vec<(usize, SqlType)>,
     beside_numbers: Vec<usize>,
     assigns_variables: bool,
-    /// The digits behind the point that the statement assigns to variables, by their names in lower case.
+    /// The number of fractional digits that the statement assigns to variables, by lower-case name.
     variable_scales: HashMap<String, u8>,
-    /// The collations of texts that the statement has assigned to variables so far: what is written after reads them with these.
+    /// The collations of texts that the statement has assigned to variables so far. Expressions written later read the variables
+    /// with these.
     variable_collations: HashMap<String, Collation>,
-    /// There are more of them than names that were bound before were taken to have.
+    /// A variable was assigned more fractional digits than names bound before it assumed.
     scales_grew: bool,
-    /// The variables among the fields of a LOAD DATA, with the columns that stand for them and their type.
+    /// The variables among the fields of a LOAD DATA, with their columns and type.
     row_variables: Vec<(String, usize, ExprType)>,
-    /// The queries around the one that is bound, outermost first.
+    /// The queries around the one being bound, outermost first.
     enclosing: Vec<subquery::Enclosing>,
     /// The subqueries bound so far.
     subqueries: Vec<BoundSubquery>,
-    /// How many calls of volatile functions were bound so far.
+    /// Number of calls of volatile functions bound so far.
     volatile_calls: usize,
-    /// The names of WITH that can be seen, the nearest last.
+    /// The visible names of WITH, the nearest last.
     commons: Vec<common_table::CommonName>,
-    /// The number of the next query of WITH.
+    /// The number of the next common table.
     next_common: usize,
-    /// How many names stood for columns of queries around.
+    /// Number of names that referred to columns of surrounding queries.
     outer_references: usize,
-    /// How many queries the one that is bound stands in, itself included.
+    /// Nesting of the query being bound, itself included.
     query_depth: usize,
-    /// The depth of the deepest so far, with the depth of what stands for each name of WITH.
+    /// The greatest nesting so far, counting the nesting of each common table where its name stands.
     deepest: usize,
-    /// The views in one another that the query belongs to, by database and name.
+    /// The nested views that the query belongs to, by database and name.
     views_around: Vec<(String, String)>,
-    /// All views that were named.
+    /// All views that the statement named.
     views: Vec<(String, String)>,
-    /// How many tables views stand for, by `Binder::expands`.
+    /// Number of tables that the views stand for, as `Binder::expands` counts.
     expanded: usize,
-    /// The names that blocks have for hints.
+    /// The names of blocks, for hints.
     blocks_named: Vec<String>,
-    /// Where the SELECT stands that the statement begins with.
+    /// The place of the SELECT that the statement begins with.
     first_select: Option<Span>,
-    /// What `*` stands for, by place, if that is to be kept.
+    /// The expansion of each `*` by its place, if the caller keeps them.
     wildcards: Option<Vec<(Span, String)>>,
-    /// What the statement does with the tables of the FROM at hand, besides reading them.
+    /// The privileges, besides reading, that the statement needs on tables of the current FROM.
     changes: Privileges,
-    /// It does so with some of them, and reads the others; which ones is known later.
+    /// The statement needs `changes` on some tables of FROM only and reads the others; the choice is made later.
     changes_some: bool,
-    /// The arguments of an aggregate are bound that belongs to a query around it: they may take all columns of that query's FROM.
+    /// The arguments of an aggregate of a surrounding query are being bound: they may name all columns of that query's FROM.
     aggregates_outer: bool,
 }
 
@@ -419,7 +421,7 @@ impl<'a> Binder<'a> {
 
     fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         use leafline_syntax::ast::QueryBody;
-        // What it is a part of may change tables: it reads them.
+        // A query only reads its tables, even inside a statement that changes some.
         let changes = take(&mut self.changes);
         let bound = self.query_with_names(query.with.as_ref(), |binder| {
             let mut bound = match &query.body {
@@ -434,7 +436,7 @@ impl<'a> Binder<'a> {
         bound
     }
 
-    /// Takes note of what is assigned to a variable.
+    /// Records an assignment to a variable.
     fn assigns(&mut self, name: &str, value: &Expr) {
         if value.ty.sql.is_character() {
             self.variable_collations.insert(name.to_lowercase(), value.ty.collation);
@@ -451,7 +453,7 @@ impl<'a> Binder<'a> {
         self.variable_scales.get(&name.to_lowercase()).copied().unwrap_or_default()
     }
 
-    /// A column of a block, if it may be read.
+    /// Returns a column of a block, if the statement may read it.
     ///
     /// # Errors
     /// 1143.
@@ -466,13 +468,13 @@ impl<'a> Binder<'a> {
         Ok(expr)
     }
 
-    /// The value of a CHAR column with its trailing spaces, under PAD_CHAR_TO_FULL_LENGTH. Comparisons and GROUP BY leave them out,
-    /// so that they find the same rows with and without an index.
+    /// Returns the value of a CHAR column with its trailing spaces, under PAD_CHAR_TO_FULL_LENGTH. Comparisons and GROUP BY use
+    /// the value without them, so that they find the same rows with and without an index.
     fn padded(&self, expr: Expr) -> Expr {
         if self.context.modes.padded_chars { build::padded(expr) } else { expr }
     }
 
-    /// What is asked for its truth: warning 3986 if it is a document, which is compared with 0.
+    /// Binds an expression that is tested for truth. Warning 3986 if it is a document, which is compared with 0.
     fn condition(&mut self, condition: Expr) -> Expr {
         if condition.ty.sql == SqlType::Json {
             self.warnings.push(MysqlError::implicit_comparison_for_json());
@@ -480,10 +482,11 @@ impl<'a> Binder<'a> {
         condition
     }
 
-    /// What may be done with the table or view of a name; everything with one of the session's own.
+    /// Returns the privileges on the table or view of a name; all privileges on the session's own tables.
     ///
     /// # Errors
-    /// 1142 if neither all of `wanted` may be, nor, where the statement changes it, that; 1046 without a database.
+    /// 1142 if the statement has neither a privilege of `wanted` nor, where it changes the table, the privilege for that; 1046
+    /// without a database.
     fn granted(&self, name: &TableName, wanted: impl Into<Privileges>) -> Result<Privileges, MysqlError> {
         let (database, name) = (self.database_of(name)?, &name.name.value);
         if self.own_table(database, name).is_some() {
@@ -499,7 +502,7 @@ impl<'a> Binder<'a> {
         Err(access.table_denied(&missing.to_string(), name))
     }
 
-    /// The table of that name; 1046 without a database. What may be done with it was asked.
+    /// Returns the table of that name; 1046 without a database. The caller has checked the privileges.
     fn table(&self, name: &TableName) -> Result<Arc<TableDef>, MysqlError> {
         let (database, name) = (self.database_of(name)?, &name.name.value);
         let table = match self.own_table(database, name) {
@@ -510,19 +513,19 @@ impl<'a> Binder<'a> {
         Ok(table)
     }
 
-    /// The session's own table of that name, unless it is a view that names it: it means the same in every session.
+    /// Returns the session's own table of that name, except inside a view: a view means the same in every session.
     fn own_table(&self, database: &str, name: &str) -> Option<Arc<TableDef>> {
         self.views_around.is_empty().then(|| self.context.catalog.own_table(database, name)).flatten()
     }
 
-    /// The view of that name; `None` if a table hides it.
+    /// Returns the view of that name; `None` if a table hides it.
     fn view_named(&self, name: &TableName) -> Result<Option<Arc<ViewDef>>, MysqlError> {
         let (database, name) = (self.database_of(name)?, &name.name.value);
         let view = self.context.catalog.view(database, name);
         Ok(view.filter(|_| self.own_table(database, name).is_none()))
     }
 
-    /// The database that a name belongs to.
+    /// Returns the database that a name belongs to.
     fn database_of<'n>(&'n self, name: &'n TableName) -> Result<&'n str, MysqlError> {
         match &name.database {
             Some(database) => Ok(database.value.as_str()),

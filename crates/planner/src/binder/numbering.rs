@@ -1,4 +1,4 @@
-//! Different values in the order in which they came, which are found again by hash once they are many.
+//! Numbers distinct values in the order of their arrival, and finds them by hash once there are many.
 //!
 //! Invariant: no two values are equal; `by_hash` is empty, or holds the position of every value.
 
@@ -9,16 +9,16 @@ use std::ops::Deref;
 use crate::bound::ColumnId;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Aggregates have numbers from here on until the block's other columns are all known.
+/// Provisional number of the first aggregate, until the block's other columns are known.
 pub(super) const FIRST_AGGREGATE: ColumnId = usize::MAX / 2;
 
-/// GROUPING() has numbers from here on until the group keys are known.
+/// Provisional number of the first GROUPING(), until the group keys are known.
 pub(super) const FIRST_GROUPING: ColumnId = FIRST_AGGREGATE / 4;
 
-/// Window functions have numbers from here on, as aggregates have.
+/// Provisional number of the first window function.
 pub(super) const FIRST_WINDOW: ColumnId = FIRST_AGGREGATE + FIRST_AGGREGATE / 2;
 
-/// Different values, numbered from 0.
+/// Distinct values, numbered from 0.
 #[derive(Debug, Clone)]
 pub(super) struct Numbering<T> {
     values: Vec<T>,
@@ -33,12 +33,12 @@ impl<T> Default for Numbering<T> {
 }
 
 impl<T: Eq + Hash> Numbering<T> {
-    /// Whether there is none.
+    /// Whether there are no values.
     pub(super) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The number of a value that is there.
+    /// Returns the number of a known value.
     pub(super) fn number(&self, value: &T) -> Option<usize> {
         if self.by_hash.is_empty() {
             return self.values.iter().position(|known| known == value);
@@ -47,7 +47,7 @@ impl<T: Eq + Hash> Numbering<T> {
         self.by_hash.find(self.hasher.hash_one(value), equal).copied()
     }
 
-    /// The number of a value, and whether it is new.
+    /// Returns the number of a value, adding it if it is new, and whether it is new.
     pub(super) fn insert(&mut self, value: T) -> (usize, bool) {
         if let Some(number) = self.number(&value) {
             return (number, false);
@@ -67,7 +67,7 @@ impl<T: Eq + Hash> Numbering<T> {
         (number, true)
     }
 
-    /// The values, in the order of their numbers.
+    /// Returns the values in the order of their numbers.
     pub(super) fn into_values(self) -> Vec<T> {
         self.values
     }

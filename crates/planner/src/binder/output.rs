@@ -1,4 +1,4 @@
-//! Result columns: their headings and what clients are told of them.
+//! Result columns: their headings and the metadata that clients receive.
 
 use leafline_expr::build;
 use leafline_table::{DefaultValue, IndexKind, TableDef};
@@ -9,10 +9,10 @@ use crate::bound::{BoundSelect, ColumnId, ColumnOrigin, RelationSource};
 use leafline_syntax::ast::{self, ExprKind, Literal};
 use leafline_types::result_column::{ColumnFlags, ColumnMeta};
 
-/// The longest heading, in characters.
+/// Maximum length of a heading, in characters.
 const MAX_HEADING: usize = 256;
 
-/// The heading of an expression without an alias: a column's name, a string's value, else the source text.
+/// Returns the heading of an expression without an alias: a column's name, a string's value, else the source text.
 pub(super) fn heading(expr: &ast::Expr, source: &str) -> String {
     let text = match &expr.kind {
         ExprKind::Column(name) => name.column.value.as_str(),
@@ -27,7 +27,7 @@ pub(super) fn heading(expr: &ast::Expr, source: &str) -> String {
     text.chars().take(MAX_HEADING).collect()
 }
 
-/// What clients are told of an entry of the select list.
+/// Returns the metadata of an entry of the select list.
 pub(super) fn meta(block: &Block, item: &Item) -> ColumnMeta {
     let ty = &item.expr.ty;
     let mut meta = ColumnMeta {
@@ -69,7 +69,7 @@ fn expression_flags(ty: &ExprType) -> ColumnFlags {
     flags
 }
 
-/// Flags that any column of this type has.
+/// Returns the flags that any column of this type has.
 fn type_flags(ty: &ExprType) -> ColumnFlags {
     let mut flags = ColumnFlags::default();
     if !ty.nullable {
@@ -81,8 +81,8 @@ fn type_flags(ty: &ExprType) -> ColumnFlags {
         sql if sql.is_unsigned() => flags = flags.with(ColumnFlags::UNSIGNED),
         _ => {}
     }
-    // MySQL flags text of a _bin collation too, which is not its default. It is ours, and drivers that see the flag and nothing
-    // else give bytes where their users expect text.
+    // MySQL also flags text of a _bin collation, which is not MySQL's default. A _bin collation is Leafline's default, and
+    // drivers that look only at this flag return bytes where their users expect text.
     let bytes = ty.sql.is_variable() && !ty.sql.is_character();
     if bytes || ty.sql.is_temporal() {
         flags = flags.with(ColumnFlags::BINARY);
@@ -96,7 +96,7 @@ fn type_flags(ty: &ExprType) -> ColumnFlags {
     flags
 }
 
-/// Flags of a table's column: its keys besides its type.
+/// Returns the flags of a table's column: its keys besides its type.
 fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags {
     let mut flags = type_flags(ty);
     for index in &table.indexes {
@@ -129,7 +129,7 @@ fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags 
     flags
 }
 
-/// `database.table.column` of a bound block's column, for errors.
+/// Returns `database.table.column` of a bound block's column, for errors.
 pub(super) fn column_text(bound: &BoundSelect, id: ColumnId) -> String {
     let origin = bound.columns.get(id).map(|c| c.origin);
     let Some(ColumnOrigin::Relation { relation, ordinal }) = origin else { return "an aggregate".to_owned() };

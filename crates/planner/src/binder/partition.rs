@@ -1,7 +1,7 @@
-//! Partitions of a table that is to be made: what MySQL asks of them.
+//! Checks the partitions of a new table by MySQL's rules.
 //!
-//! Three steps, because values are evaluated by who runs the statement: [`check_shape`] looks at what is written,
-//! [`partition_columns`] at the function, [`check_values`] and [`check_keys`] at what depends on its columns.
+//! The caller evaluates the values, hence three steps: [`check_shape`] checks the written clause, [`partition_columns`] the
+//! partition function, [`check_values`] and [`check_keys`] the rules that depend on its columns.
 
 use leafline_expr::Expr;
 use leafline_expr::build::type_of;
@@ -25,9 +25,9 @@ use leafline_syntax::ast::{
 use leafline_syntax::parse_stored;
 use leafline_types::temporal::TimeSettings;
 
-/// As many columns as can decide about the partition.
+/// Maximum number of partitioning columns.
 const MOST_COLUMNS: usize = 16;
-/// The functions that can be in a partition function (MySQL 8.0 manual, "Partitioning Limitations Relating to Functions").
+/// The functions that a partition function may call (MySQL 8.0 manual, "Partitioning Limitations Relating to Functions").
 const FUNCTIONS: &[&str] = &[
     "abs",
     "ceil",
@@ -54,7 +54,7 @@ const FUNCTIONS: &[&str] = &[
     "yearweek",
 ];
 
-/// What is written behind VALUES, a row an item.
+/// Returns the rows after VALUES; a single item is a row.
 pub fn rows(partition: &PartitionDefinition) -> Vec<&[PartitionBound]> {
     match &partition.values {
         PartitionValues::None => Vec::new(),
@@ -69,7 +69,7 @@ pub fn rows(partition: &PartitionDefinition) -> Vec<&[PartitionBound]> {
     }
 }
 
-/// RANGE and LIST, the words behind their VALUES, and what the values are compared with.
+/// For RANGE and LIST, returns their name, the words after VALUES, and the partition key.
 fn valued(method: &PartitionMethod) -> Option<(&'static str, &'static str, &PartitionKey)> {
     match method {
         PartitionMethod::Range(key) => Some(("RANGE", "LESS THAN", key)),
@@ -78,7 +78,7 @@ fn valued(method: &PartitionMethod) -> Option<(&'static str, &'static str, &Part
     }
 }
 
-/// As it would be written for a table with these columns.
+/// Returns the PARTITION BY clause of a scheme for a table with these columns.
 pub fn method_of(scheme: &PartitionScheme, columns: &[ColumnDef]) -> PartitionMethod {
     let ident = |at: &usize| {
         let value = columns.get(*at).map_or(String::new(), |column| column.name.clone());
@@ -107,8 +107,9 @@ pub fn method_of(scheme: &PartitionScheme, columns: &[ColumnDef]) -> PartitionMe
 /// Checks number, names and kinds of values of partitions.
 ///
 /// # Errors
-/// 1479 and 1480 for VALUES that lack or are of another method, 1484, 1485, 1492, 1499 and 1504 for the number of partitions, 1500 for
-/// subpartitions of others than RANGE and LIST, 1517 and 1567 for names, 1653 and 1656 to 1658 for the number of values, 1481 for MAXVALUE in the middle.
+/// 1479 and 1480 for VALUES that are missing or of another method, 1484, 1485, 1492, 1499 and 1504 for the number of partitions,
+/// 1500 for subpartitions outside RANGE and LIST, 1517 and 1567 for names, 1653 and 1656 to 1658 for the number of values, 1481
+/// for MAXVALUE in the middle.
 pub fn check_shape(by: &PartitionBy) -> Result<(), MysqlError> {
     let valued = valued(&by.method);
     for (at, partition) in by.partitions.iter().enumerate() {
@@ -139,7 +140,7 @@ pub fn check_shape(by: &PartitionBy) -> Result<(), MysqlError> {
     for partition in &by.partitions {
         let below = partition.subpartitions.iter().map(|below| &below.name.value);
         for name in std::iter::once(&partition.name.value).chain(below) {
-            // A blank at the end would not be seen.
+            // A trailing blank would be invisible.
             if name.is_empty() || name.ends_with(' ') {
                 return Err(MysqlError::wrong_partition_name());
             }
@@ -151,7 +152,7 @@ pub fn check_shape(by: &PartitionBy) -> Result<(), MysqlError> {
     Ok(())
 }
 
-/// Checks that only RANGE and LIST are divided again, and every partition into as many.
+/// Checks that only RANGE and LIST have subpartitions, and every partition the same number.
 fn check_subpartitions(by: &PartitionBy) -> Result<(), MysqlError> {
     let listed = by.partitions.iter().map(|partition| partition.subpartitions.len());
     let Some(below) = &by.below else {
@@ -223,11 +224,11 @@ fn check_values_shape(
     Ok(())
 }
 
-/// What decides about the partition of a row.
+/// The columns that decide the partition of a row.
 pub struct PartitionColumns {
     /// The columns, by position.
     columns: BTreeSet<usize>,
-    /// The same in the order in which they are compared.
+    /// These columns in the order in which they are compared.
     ordered: Vec<usize>,
     /// The function, if there is one.
     function: Option<Expr>,
@@ -235,18 +236,18 @@ pub struct PartitionColumns {
     compared: Vec<Compared>,
 }
 
-/// What one value of a partition is compared with.
+/// The counterpart that one value of a partition is compared with.
 struct Compared {
     part: KeyPart,
-    /// The name of the column, if it is one, not the value of an expression.
+    /// The column's name; `None` for the value of an expression.
     column: Option<String>,
 }
 
-/// Checks the partition function, or the columns that are in its place.
+/// Checks the partition function, or the column list in its place.
 ///
 /// # Errors
-/// 1054 for an unknown column in an expression, 1488 in a list; 1486, 1491 and 1564 for what an expression cannot be; 1502 and 1659
-/// for types; 1652 and 1655 for lists of columns.
+/// 1054 for an unknown column in an expression, 1488 in a list; 1486, 1491 and 1564 for expressions that are not allowed; 1502
+/// and 1659 for types; 1652 and 1655 for lists of columns.
 pub fn partition_columns(
     method: &PartitionMethod,
     spec: &TableSpec,
@@ -293,10 +294,10 @@ fn listed_columns(names: &[Ident], is_key: bool, spec: &TableSpec) -> Result<Par
     Ok(found)
 }
 
-/// Makes known what the partition function of a table is, before anybody looks for rows of it.
+/// Binds the partition function of a table before anybody looks for rows of it.
 ///
 /// # Errors
-/// What is wrong with it, which was right when the table was made.
+/// The errors of the function; it was valid when the table was made.
 pub fn bind_partition_function(table: &TableDef, context: &BindContext<'_>) -> Result<(), MysqlError> {
     let scheme = table.partitioning.as_ref().map(|partitioning| &partitioning.scheme);
     match scheme {
@@ -325,7 +326,7 @@ fn key_part(column: &ColumnDef) -> KeyPart {
     KeyPart { collation: column.collation, nullable: true, ..KeyPart::new(column.ty.clone()) }
 }
 
-/// KEY () takes the columns of the primary key, else those of the first unique key without NULL.
+/// Returns the columns of KEY (): the primary key, else the first unique key without NULL.
 fn unique_columns(spec: &TableSpec) -> Result<PartitionColumns, MysqlError> {
     let positions = |kind: IndexSpecKind| {
         let of_kind = spec.indexes.iter().filter(move |index| index.kind == kind);
@@ -345,7 +346,7 @@ fn unique_columns(spec: &TableSpec) -> Result<PartitionColumns, MysqlError> {
     Ok(PartitionColumns { columns, ordered, function: None, compared: Vec::new() })
 }
 
-/// Whether a column can be in a list of KEY, or of COLUMNS.
+/// Checks that a column may stand in a list of KEY, or of COLUMNS.
 fn check_type(column: &ColumnDef, is_key: bool) -> Result<(), MysqlError> {
     let ty = &column.ty;
     if ty.is_large() || matches!(ty, SqlType::Json) {
@@ -391,14 +392,14 @@ fn function_columns(
     Ok(PartitionColumns { columns, ordered, function: Some(expr), compared })
 }
 
-/// The types of columns that a function of dates and times may be applied to in a partition function.
+/// The column types that a date and time function may be applied to in a partition function.
 enum Argument {
     Date,
     Time,
     DateTime,
     Timestamp,
     Any,
-    /// Nothing: what it gives depends on a variable.
+    /// None: the result depends on a variable.
     Nothing,
 }
 
@@ -441,7 +442,7 @@ impl Argument {
     }
 }
 
-/// Whether everything in a partition function may be there, and has one value in all time zones.
+/// Checks that a partition function contains only allowed parts, and has one value in all time zones.
 fn check_function(expr: &ast::Expr, spec: &TableSpec) -> Result<(), MysqlError> {
     let is_timestamp = |expr: &ast::Expr| match &expr.kind {
         ExprKind::Column(name) => {
@@ -487,11 +488,11 @@ fn check_function(expr: &ast::Expr, spec: &TableSpec) -> Result<(), MysqlError> 
     }
 }
 
-/// Checks the values of partitions, in the order in which these are, and gives them as they are compared.
+/// Checks the values of partitions, in the order of the partitions, and returns them in comparable form.
 ///
 /// # Errors
-/// 1481 for MAXVALUE in the middle, 1493 where ranges do not ascend, 1495 for a value that is in two lists, 1563, 1654 and 1697 for values of
-/// another type, 1566 for NULL as the end of a range.
+/// 1481 for MAXVALUE in the middle, 1493 where ranges do not ascend, 1495 for a value in two lists, 1563, 1654 and 1697 for
+/// values of another type, 1566 for NULL as the end of a range.
 pub fn check_values(
     by: &PartitionBy,
     found: &PartitionColumns,
@@ -515,7 +516,7 @@ pub fn check_values(
                 keys.push(key(value, with, &partition.name, times)?);
             }
             if is_range {
-                // Values behind MAXVALUE do not count.
+                // Values after MAXVALUE do not count.
                 let counted = keys.iter().position(|key| *key == Key::Max).map_or(keys.len(), |max| max + 1);
                 keys.truncate(counted);
                 if last.as_ref().is_some_and(|last| *last >= keys) {
@@ -530,10 +531,10 @@ pub fn check_values(
     Ok(partitions)
 }
 
-/// How a table is divided, of which everything was looked at.
+/// Makes the partitioning scheme of a checked clause.
 ///
 /// # Errors
-/// If it is not what was looked at.
+/// Fails if the clause was not checked.
 pub fn scheme(
     method: &PartitionMethod,
     found: PartitionColumns,
@@ -563,10 +564,10 @@ pub fn scheme(
     Ok(scheme)
 }
 
-/// The table with the partitions of these names alone; none: all of them.
+/// Returns the table with only the partitions of these names; no names select all partitions.
 ///
 /// # Errors
-/// 1747 if it has no partitions, 1735 for an unknown one.
+/// 1747 if the table has no partitions, 1735 for an unknown partition.
 pub(crate) fn selected_partitions(
     table: Arc<TableDef>,
     names: &[Ident],
@@ -585,14 +586,14 @@ pub(crate) fn selected_partitions(
     Ok(Arc::new(table.with_partitions(|number| selected.contains(&number))))
 }
 
-/// A value as it compares with the others of its place.
+/// A value in a form that compares with other values of its position.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Bytes(Vec<u8>),
     Max,
 }
 
-/// The value becomes one of the type that it is compared with.
+/// Converts a value to the type that it is compared with.
 fn key(
     bound: &mut BoundValue,
     with: &Compared,
@@ -636,7 +637,7 @@ fn key(
     Ok(Key::Bytes(bytes))
 }
 
-/// Checks that keys of the whole table can be told by each partition, or subpartition, alone.
+/// Checks that each partition, or subpartition, can verify the keys of the whole table alone.
 ///
 /// # Errors
 /// 1503 for a unique key without a partitioning column, 1506 for a foreign key.

@@ -1,6 +1,7 @@
 //! Comparisons of rows: `(a, b) = (1, 2)`, `(a, b) < (c, d)`, `(a, b) IN ((1, 2), (3, 4))`.
 //!
-//! They are comparisons of their columns: rows are equal when all of them are, and ordered by the first in which they differ.
+//! A row comparison becomes comparisons of columns: rows are equal when all columns are, and ordered by the first column in which
+//! they differ.
 
 use crate::params::COMPARED_ROWS;
 use leafline_expr::{CompareOp, Expr, build};
@@ -10,7 +11,7 @@ use super::expression::{Bound, ExpressionBinder};
 use leafline_syntax::ast::{self, ExprKind};
 
 impl ExpressionBinder<'_, '_, '_> {
-    /// A comparison with a row on at least one side.
+    /// Binds a comparison with a row on at least one side.
     pub(super) fn compare_rows(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr) -> Bound {
         match (&left.kind, &right.kind) {
             (ExprKind::Row(left), ExprKind::Row(right)) => {
@@ -49,7 +50,7 @@ impl ExpressionBinder<'_, '_, '_> {
         }
     }
 
-    /// `(a, b) [NOT] IN ((1, 2), (3, 4))`.
+    /// Binds `(a, b) [NOT] IN ((1, 2), (3, 4))`.
     pub(super) fn row_in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> Bound {
         if list.len() > COMPARED_ROWS
             && let Some(found) = self.in_literal_rows(operand, list, negated)?
@@ -61,7 +62,7 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(if negated { build::not(found) } else { found })
     }
 
-    /// Binds IN over literal rows as one list that is looked up by hash. None if a row is not literal.
+    /// Binds IN over literal rows as one list that is looked up by hash; `None` if a row is not literal.
     fn in_literal_rows(
         &mut self,
         operand: &ast::Expr,
@@ -84,7 +85,7 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 }
 
-/// The parts of a row that are no rows themselves.
+/// Returns the parts of a row that are not rows themselves.
 fn parts(row: &ast::Expr) -> Option<&[ast::Expr]> {
     match &row.kind {
         ExprKind::Row(parts) if !parts.iter().any(|part| matches!(part.kind, ExprKind::Row(_))) => {
@@ -94,7 +95,7 @@ fn parts(row: &ast::Expr) -> Option<&[ast::Expr]> {
     }
 }
 
-/// The comparison that decides before the last column.
+/// Returns the comparison that decides before the last column.
 pub(super) fn strictly(op: CompareOp) -> CompareOp {
     match op {
         CompareOp::Le => CompareOp::Lt,

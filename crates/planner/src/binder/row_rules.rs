@@ -1,5 +1,5 @@
-//! The expressions of a table's definition: defaults, generated columns, CHECK constraints. The catalog keeps their text; they are
-//! checked when the table is made, and bound for each statement that writes to it.
+//! The expressions of a table's definition: defaults, generated columns, CHECK constraints. The catalog keeps their text. CREATE
+//! and ALTER TABLE check them, and each statement that writes to the table binds them.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::bound::{BlockColumn, ColumnOrigin, IndexedExpression, RowRules};
 use leafline_syntax::parse_stored;
 
 impl Binder<'_> {
-    /// How the rows of a table are computed and checked.
+    /// Binds the expressions that compute and check the rows of a table.
     pub fn row_rules(&self, table: &TableDef) -> Result<RowRules, MysqlError> {
         match table.has_expressions() {
             true => row_rules(&table.columns, &table.checks, self.context),
@@ -27,10 +27,10 @@ impl Binder<'_> {
     }
 }
 
-/// How rows of these columns and constraints are computed and checked.
+/// Binds the expressions that compute and check rows of these columns and constraints.
 ///
 /// # Errors
-/// What is wrong with an expression anywhere.
+/// The errors of any expression.
 pub fn row_rules(
     columns: &[ColumnDef],
     checks: &[CheckDef],
@@ -52,7 +52,7 @@ pub fn row_rules(
     Ok(rules)
 }
 
-/// The columns that an expression of a table reads, by position.
+/// Returns the columns that an expression of a table reads, by position.
 pub(super) fn columns_read(
     text: &str,
     columns: &[ColumnDef],
@@ -61,10 +61,10 @@ pub(super) fn columns_read(
     bound(text, columns, context).map(|(expr, _)| expr.columns().into_iter().collect())
 }
 
-/// Binds the text of an expression over the columns of a row. Says too whether it reads variables.
+/// Binds the text of an expression over the columns of a row, and returns whether it reads variables.
 fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result<(Expr, bool), MysqlError> {
     let expr = parse_stored(text)?;
-    // It means the same in every session.
+    // The expression means the same in every session.
     let context = BindContext {
         collation: leafline_types::Collation::DEFAULT,
         modes: Default::default(),
@@ -92,7 +92,7 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
     Ok((expr, binder.reads_variables))
 }
 
-/// The generated columns of a table that are in an index and have one value in all sessions.
+/// Returns the indexed generated columns of a table that have one value in all sessions.
 pub(super) fn indexed_expressions(
     table: &TableDef,
     context: &BindContext<'_>,
@@ -111,7 +111,7 @@ pub(super) fn indexed_expressions(
     Ok(found.into())
 }
 
-/// The expression of a functional key part.
+/// Binds the expression of a functional key part.
 pub(super) fn bound_key_part(
     text: &str,
     columns: &[ColumnDef],
@@ -120,7 +120,7 @@ pub(super) fn bound_key_part(
     bound(text, columns, context).map(|(expr, _)| expr).map_err(|error| elsewhere(error, "functional index"))
 }
 
-/// The function that says which partition a row is in, and whether it reads variables.
+/// Binds the partition function, and returns whether it reads variables.
 pub(super) fn bound_partition_function(
     text: &str,
     columns: &[ColumnDef],
@@ -129,11 +129,11 @@ pub(super) fn bound_partition_function(
     bound(text, columns, context).map_err(|error| elsewhere(error, "partition function"))
 }
 
-/// Checks the expressions of a table that is to be made. `owners`: for each constraint, the column at which it stands.
+/// Checks the expressions of a new table. `owners`: for each constraint, the column that declares it.
 ///
 /// # Errors
-/// 1054 and 3820 for unknown columns; for functional key parts 3754 and 3758, for generated columns 3102, 3106, 3107, 3109 and 3763, for defaults 3767, 3768, for constraints 3812 to
-/// 3818; what is wrong with an expression anywhere.
+/// 1054 and 3820 for unknown columns; for functional key parts 3754 and 3758, for generated columns 3102, 3106, 3107, 3109 and
+/// 3763, for defaults 3767 and 3768, for constraints 3812 to 3818; the errors of any expression.
 pub fn check_expressions(
     spec: &TableSpec,
     owners: &[Option<usize>],
@@ -269,7 +269,7 @@ fn check_conditions(
     Ok(())
 }
 
-/// The name of a foreign key whose actions change that column.
+/// Returns the name of a foreign key whose actions change that column.
 fn key_that_changes(spec: &TableSpec, column: &str) -> Option<String> {
     let changes = |key: &ForeignKeySpec| {
         let cascades = key.on_delete == ReferentialAction::SetNull || !key.on_update.refuses();
@@ -279,7 +279,7 @@ fn key_that_changes(spec: &TableSpec, column: &str) -> Option<String> {
     foreign_key_names(&spec.name, [], &spec.foreign_keys).into_iter().nth(place)
 }
 
-/// The first function in an expression whose value can change while its arguments do not.
+/// Returns the first function in an expression whose value can change while its arguments do not.
 fn changing_function(expr: &Expr) -> Option<String> {
     let mut found = None;
     expr.visit(&mut |e| {
@@ -293,13 +293,13 @@ fn changing_function(expr: &Expr) -> Option<String> {
     found
 }
 
-/// The column that error 1054 is about.
+/// Returns the column that error 1054 is about.
 fn unknown_column(error: &MysqlError) -> Option<&str> {
     let named = (error.code == errno::ER_BAD_FIELD_ERROR).then(|| error.message.split('\'').nth(1));
     named.flatten()
 }
 
-/// Error 1054 with the place where the column was looked for.
+/// Returns error 1054 for another place of the lookup.
 fn elsewhere(error: MysqlError, place: &str) -> MysqlError {
     match unknown_column(&error) {
         Some(column) => MysqlError::unknown_column(column, place),

@@ -1,9 +1,8 @@
-//! Names of columns.
+//! Looks up names of columns.
 //!
-//! A [`Block`] collects the relations and columns of one query block. A [`Scope`] is what a place in it can see: an
-//! ordered list of visible columns, which `*` spreads out and unqualified names are looked up in (USING makes two
-//! columns one there), and the relations that qualified names may name. Names of columns are compared without case,
-//! names of tables and databases as they are.
+//! A [`Block`] collects the relations and columns of one query block. A [`Scope`] is the part of it that is visible from a place:
+//! an ordered list of columns, which `*` expands to and unqualified names are looked up in (USING merges two columns there), and
+//! the relations that qualified names may name. Column names are compared without case, names of tables and databases with case.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +17,10 @@ use super::window_calls::{Call, Window, WindowPlace, has_window_function};
 use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation, RelationSource};
 use leafline_syntax::ast::ColumnName;
 
-/// The name of a table's only integer key column.
+/// The name that stands for a table's only integer key column.
 const ROW_ID: &str = "_rowid";
 
-/// The clause an expression stands in; errors name it.
+/// The clause of an expression, for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clause {
     FieldList,
@@ -47,92 +46,92 @@ impl Clause {
     }
 }
 
-/// A query block while it is bound.
+/// A query block that is being bound.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) relations: Vec<Relation>,
     pub(super) columns: Vec<BlockColumn>,
     /// The name of each column.
     pub(super) names: Vec<String>,
-    /// Aggregates met so far, each once; number `FIRST_AGGREGATE + i`.
+    /// Distinct aggregates so far; number `FIRST_AGGREGATE + i`.
     pub(super) aggregates: Numbering<AggregateCall>,
-    /// Inside of what an outer join may fill with NULL.
+    /// The place is on a side that an outer join may fill with NULL.
     pub(super) is_inner: bool,
-    /// Inside the arguments of an aggregate: no other may follow (error 1111).
+    /// The place is in the arguments of an aggregate, where no other may stand (error 1111).
     pub(super) in_aggregate: bool,
     /// The windows of the WINDOW clause.
     pub(super) windows: Vec<Window>,
-    /// Window functions met so far, each once; number `FIRST_WINDOW + i`.
+    /// Distinct window functions so far; number `FIRST_WINDOW + i`.
     pub(super) window_calls: Vec<Call>,
-    /// Inside of a window function or its window: no other may follow.
+    /// The place is in a window function or its window, where no other may stand.
     pub(super) window_place: Option<WindowPlace>,
-    /// The select list, once it is bound.
+    /// The select list, once bound.
     pub(super) items: Vec<Item>,
-    /// The aliases of the select list, while it is bound.
+    /// The aliases of the select list, while it is being bound.
     pub(super) aliases: Vec<String>,
-    /// GROUP BY, once it is bound: each key once.
+    /// The distinct keys of GROUP BY, once bound.
     pub(super) group_by: Numbering<Expr>,
-    /// Where each of them was written first, and how many were written.
+    /// The position where each key was first written, and the number of written keys.
     pub(super) group_positions: Vec<usize>,
     pub(super) group_keys_written: usize,
     /// WITH ROLLUP.
     pub(super) rollup: bool,
-    /// The arguments of calls of GROUPING() met so far; number `FIRST_GROUPING + i`.
+    /// The arguments of the calls of GROUPING() so far; number `FIRST_GROUPING + i`.
     pub(super) groupings: Vec<Vec<Expr>>,
-    /// The types that columns are shown with which have more digits than these.
+    /// The types that clients see, for columns that have more digits internally.
     pub(super) shown: BTreeMap<ColumnId, SqlType>,
-    /// Columns that USING has joined with others, by whose names they are seen.
+    /// Columns that USING merged into others and that are visible under the other's name.
     pub(super) joined: Vec<ColumnId>,
-    /// In FROM: what a lateral query sees here.
+    /// In FROM: the scope of a lateral query here.
     pub(super) before: Scope,
-    /// In ON DUPLICATE KEY UPDATE: the first column of the row that was to be inserted, for VALUES().
+    /// In ON DUPLICATE KEY UPDATE: the first column of the row to insert, for VALUES().
     pub(super) inserted: Option<ColumnId>,
 }
 
-/// An entry of the select list, wildcards spread out.
+/// An entry of the select list after the expansion of wildcards.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
-    /// Its value.
+    /// The value.
     pub(super) expr: Expr,
-    /// Its heading.
+    /// The heading.
     pub(super) name: String,
-    /// With an alias.
+    /// The entry has an alias.
     pub(super) aliased: bool,
 }
 
-/// A column that can be named without a table.
+/// A column that can be named without its table.
 #[derive(Debug, Clone)]
 pub(super) struct Visible {
     pub(super) id: ColumnId,
     pub(super) name: String,
 }
 
-/// What can be seen from a place.
+/// The columns and relations that are visible from a place.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
-    /// In the order of `*`.
+    /// The visible columns in the order of `*`.
     pub(super) columns: Vec<Visible>,
-    /// Positions in `Block::relations`.
+    /// The visible relations, as positions in `Block::relations`.
     pub(super) relations: Vec<usize>,
 }
 
 impl Scope {
-    /// What is seen from a place that sees both.
+    /// Returns the scope of a place that sees both.
     pub(super) fn beside(mut self, other: Scope) -> Scope {
         self.columns.extend(other.columns);
         self.relations.extend(other.relations);
         self
     }
 
-    /// The visible columns of that name.
+    /// Returns the visible columns of that name.
     pub(super) fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Visible> + 's {
         self.columns.iter().filter(move |c| c.name.eq_ignore_ascii_case(name))
     }
 }
 
 impl Block {
-    /// A reference to a column. Of a quotient that a derived table computes it shows the digits that MySQL shows; what is computed
-    /// with it goes on with all of them (`build::without_rounding`).
+    /// Makes a reference to a column. A quotient that a derived table computes is seen with MySQL's digits; expressions over it
+    /// compute with all digits (`build::without_rounding`).
     pub(super) fn reference(&self, id: ColumnId) -> Expr {
         let column = self.column(id);
         match self.shown.get(&id) {
@@ -144,7 +143,7 @@ impl Block {
         }
     }
 
-    /// A column with all digits that it has.
+    /// Makes a reference to a column with all its digits.
     pub(super) fn column(&self, id: ColumnId) -> Expr {
         let mut ty = self.columns.get(id).map_or(ExprType::NULL, |c| c.ty.clone());
         if let Some(origin) = self.origin(id) {
@@ -153,7 +152,7 @@ impl Block {
         build::column(id, ty)
     }
 
-    /// What messages call a column of a relation.
+    /// Returns the name of a column of a relation, for messages.
     fn origin(&self, id: ColumnId) -> Option<Origin> {
         let ColumnOrigin::Relation { relation, .. } = self.columns.get(id)?.origin else { return None };
         let name = self.names.get(id)?;
@@ -163,7 +162,7 @@ impl Block {
         })
     }
 
-    /// The relation that a column belongs to, and its position there.
+    /// Returns the relation that a column belongs to, and its position there.
     pub(super) fn relation_of(&self, id: ColumnId) -> Option<(usize, usize)> {
         match self.columns.get(id).map(|column| column.origin) {
             Some(ColumnOrigin::Relation { relation, ordinal }) => Some((relation, ordinal)),
@@ -171,8 +170,8 @@ impl Block {
         }
     }
 
-    /// The column that `_rowid` means in a relation: the only one of the primary key, else of the first unique key without NULL, if that is one
-    /// integer column (MySQL manual, "CREATE TABLE").
+    /// Returns the column that `_rowid` means in a relation: the column of the primary key, else of the first unique key without
+    /// NULL, if that key is one integer column (MySQL manual, "CREATE TABLE").
     fn row_id(&self, position: usize) -> Option<ColumnId> {
         let relation = self.relations.get(position)?;
         let RelationSource::Base(table) = &relation.source else { return None };
@@ -187,10 +186,10 @@ impl Block {
         relation.columns.clone().nth(part.column)
     }
 
-    /// The column that `name` means in `scope`; `None` when there is none.
+    /// Finds the column that `name` means in `scope`; `None` when there is none.
     ///
     /// # Errors
-    /// 1052 when there are several.
+    /// 1052 when several columns have the name.
     pub(super) fn find(
         &self,
         scope: &Scope,
@@ -230,8 +229,8 @@ impl Block {
         Ok(found)
     }
 
-    /// What `name` means in a clause of the block; `None` when nothing there has that name. HAVING sees results, the select
-    /// list and the group keys; everything else sees the tables first.
+    /// Resolves `name` in a clause of the block; `None` when nothing there has that name. HAVING looks in the select list and the
+    /// group keys; every other clause looks in the tables first.
     pub fn resolve(
         &self,
         scope: &Scope,
@@ -251,15 +250,15 @@ impl Block {
         Ok(None)
     }
 
-    /// Whether neither keys nor aggregates group its rows, as far as it is bound.
+    /// Whether the block has neither group keys nor aggregates so far.
     pub(super) fn is_ungrouped(&self) -> bool {
         self.group_by.is_empty() && self.aggregates.is_empty() && !self.rollup
     }
 
-    /// The entry of the select list that has the name as its alias, for a subquery in an entry behind it.
+    /// Returns the entry of the select list with the name as its alias, for a subquery in a later entry.
     ///
     /// # Errors
-    /// 1247 if it holds an aggregate or a window function.
+    /// 1247 if the entry holds an aggregate or a window function.
     pub(super) fn earlier_item(&self, name: &ColumnName) -> Result<Option<Expr>, MysqlError> {
         let alias = &name.column.value;
         let aliased = |item: &&Item| item.aliased && item.name.eq_ignore_ascii_case(alias);
@@ -275,7 +274,7 @@ impl Block {
         Ok(Some(item.expr.clone()))
     }
 
-    /// A name in HAVING.
+    /// Resolves a name in HAVING.
     fn result_column(
         &self,
         scope: &Scope,
@@ -303,7 +302,8 @@ impl Block {
         Ok(None)
     }
 
-    /// The value of an alias; inside an aggregate it must not hold another, and window functions are seen by ORDER BY alone.
+    /// Returns the value of an alias. Inside an aggregate the value must not hold another aggregate; only ORDER BY may refer to
+    /// window functions.
     fn aliased(&self, expr: Expr, name: &str, clause: Clause) -> Result<Expr, MysqlError> {
         let is_nested = clause != Clause::Order || self.in_aggregate || self.window_place.is_some();
         if is_nested && has_window_function(&expr) {
@@ -316,7 +316,7 @@ impl Block {
         Ok(expr)
     }
 
-    /// Whether `*` and NATURAL JOIN know a column: not if it was declared INVISIBLE.
+    /// Whether `*` and NATURAL JOIN see a column: a column declared INVISIBLE is hidden from them.
     pub(super) fn is_visible(&self, id: ColumnId) -> bool {
         self.stored_column(id).is_none_or(|column| !column.invisible)
     }
@@ -326,7 +326,7 @@ impl Block {
             && !self.stored_column(id).is_some_and(ColumnDef::is_hidden)
     }
 
-    /// The definition of a column of a stored table.
+    /// Returns the definition of a column of a stored table.
     fn stored_column(&self, id: ColumnId) -> Option<&ColumnDef> {
         let ColumnOrigin::Relation { relation, ordinal } = self.columns.get(id)?.origin else { return None };
         match &self.relations.get(relation)?.source {
@@ -335,7 +335,7 @@ impl Block {
         }
     }
 
-    /// `database.table.column`, as errors about grouping name a column.
+    /// Returns `database.table.column`, as grouping errors name a column.
     pub(super) fn full_name(&self, id: ColumnId) -> String {
         let name = self.names.get(id).map_or("", String::as_str);
         let relation = match self.columns.get(id).map(|c| c.origin) {
@@ -349,7 +349,7 @@ impl Block {
         }
     }
 
-    /// The number of an aggregate; equal ones share it.
+    /// Returns a reference to an aggregate; equal aggregates share a number.
     pub(super) fn aggregate(&mut self, call: AggregateCall) -> Expr {
         if let Some(exact) = call.with_all_digits() {
             let ty = ExprType { origin: aggregate_origin(&call), ..call.ty.clone() };
@@ -364,13 +364,13 @@ impl Block {
         build::column(FIRST_AGGREGATE + position, ty)
     }
 
-    /// From here on every column can be NULL: rows of WITH ROLLUP leave keys out.
+    /// Makes every column nullable from here on: rows of WITH ROLLUP omit keys.
     pub(super) fn roll_up(&mut self) {
         self.rollup = true;
         self.columns.iter_mut().for_each(|column| column.ty.nullable = true);
     }
 
-    /// The number of a window function; equal ones share it.
+    /// Returns a reference to a window function; equal ones share a number.
     pub(super) fn window_function(&mut self, call: Call) -> Expr {
         let ty = call.call.ty.clone();
         let position = self.window_calls.iter().position(|known| *known == call).unwrap_or_else(|| {
@@ -381,7 +381,7 @@ impl Block {
     }
 }
 
-/// What messages call the value of an aggregate.
+/// Returns the name of an aggregate's value, for messages.
 fn aggregate_origin(call: &AggregateCall) -> Origin {
     let text = |shown: &dyn Fn(&Expr) -> String| {
         let args: Vec<String> = call.args.iter().map(shown).collect();
@@ -392,17 +392,17 @@ fn aggregate_origin(call: &AggregateCall) -> Origin {
     Origin::text(&text(&Expr::to_string), &text(&|arg| arg.display_with(&|_| None).to_string()))
 }
 
-/// A name as it was written.
+/// Returns a name as it was written.
 pub(super) fn qualified(name: &ColumnName) -> String {
     let parts = [name.database.as_ref(), name.table.as_ref(), Some(&name.column)];
     parts.iter().flatten().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".")
 }
 
-/// The entry of the select list of that name: by alias, or a column by its own name. The first that is not a column goes
-/// before columns, as in MySQL.
+/// Returns the entry of the select list of that name: by alias, or a column by its own name. The first entry that is not a column
+/// takes precedence over columns, as in MySQL.
 ///
 /// # Errors
-/// 1052 when several columns that differ have it, and nothing before them decides.
+/// 1052 when several different columns have the name and no other entry takes precedence.
 pub(super) fn named_item<'i>(
     items: &'i [Item],
     name: &str,

@@ -1,5 +1,4 @@
-//! A query block, in the order in which MySQL binds its clauses: FROM, WHERE, the select list, GROUP BY, HAVING,
-//! ORDER BY, LIMIT.
+//! Binds a query block in MySQL's order of clauses: FROM, WHERE, the select list, GROUP BY, HAVING, ORDER BY, LIMIT.
 
 use leafline_expr::{Expr, build, conjuncts};
 use leafline_types::memory::server;
@@ -13,10 +12,11 @@ use crate::bound::{BlockHints, BoundLimit, BoundOutput, BoundSelect, JoinTree, O
 use leafline_syntax::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
 use std::collections::HashSet;
 
-/// The longest select list, and row of VALUES.
+/// Maximum length of a select list, and of a row of VALUES.
 pub(super) const MAX_ITEMS: usize = 65_535;
 
-/// The longest select list whose rows are sorted, grouped or read by another query; and how many columns of tables any select list may name.
+/// Maximum length of a select list whose rows are sorted, grouped or read by another query, and maximum number of table columns
+/// in any select list.
 pub(super) const MAX_KEPT_ITEMS: usize = 4096;
 
 impl Binder<'_> {
@@ -66,7 +66,7 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// WHERE and HAVING.
+    /// Binds WHERE or HAVING.
     pub(super) fn conditions(
         &mut self,
         block: &mut Block,
@@ -92,7 +92,7 @@ impl Binder<'_> {
         scope: &Scope,
         items: &[SelectItem],
     ) -> Result<(), MysqlError> {
-        // Entries do not see each other, but subqueries in them see those before.
+        // Entries do not see each other, but their subqueries see earlier entries.
         block.aliases = items
             .iter()
             .filter_map(|item| match item {
@@ -157,7 +157,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// A key of GROUP BY and how errors call it: a position, a column, an alias, or an expression.
+    /// Binds a key of GROUP BY (a position, a column, an alias, or an expression), and returns its name for errors.
     fn group_key(
         &mut self,
         block: &mut Block,
@@ -172,8 +172,8 @@ impl Binder<'_> {
             && name.table.is_none()
             && let Some(item) = named_item(&block.items, &name.column.value, Clause::Group)?
         {
-            // A column of FROM goes before an alias of the select list; MySQL warns when they differ. Where several columns of FROM have
-            // the name, the select list decides.
+            // A column of FROM takes precedence over an alias of the select list; MySQL warns when they differ. Where several
+            // columns of FROM have the name, the select list decides.
             let column = block.find(scope, Clause::Group, name).ok().flatten().map(|id| block.reference(id));
             return Ok(match column {
                 Some(column) => {
@@ -199,7 +199,7 @@ impl Binder<'_> {
         let mut keys = Vec::with_capacity(items.len());
         for item in items {
             let expr = self.order_key(block, scope, &item.expr)?;
-            // A constant orders nothing.
+            // A constant does not order anything.
             if !expr.is_constant() {
                 keys.push(OrderKey { expr, descending: item.descending });
             }
@@ -207,7 +207,7 @@ impl Binder<'_> {
         Ok(keys)
     }
 
-    /// A key of ORDER BY: a position, a name of the select list, else an expression over the tables.
+    /// Binds a key of ORDER BY: a position, a name of the select list, else an expression over the tables.
     fn order_key(&mut self, block: &mut Block, scope: &Scope, key: &ast::Expr) -> Result<Expr, MysqlError> {
         if let Some(item) = position(&block.items, key, Clause::Order)? {
             return Ok(item.expr.clone());
@@ -226,7 +226,7 @@ impl Binder<'_> {
         Ok(BoundLimit { offset, count: self.limit_value(&limit.count)? })
     }
 
-    /// An integer, or a parameter, which is made one when it has a value.
+    /// Binds an integer, or a parameter, which becomes an integer with its value.
     pub(super) fn limit_value(&mut self, value: &ast::Expr) -> Result<Expr, MysqlError> {
         match &value.kind {
             ExprKind::Parameter(number) => {
@@ -241,8 +241,9 @@ impl Binder<'_> {
     }
 }
 
-/// A key of GROUP BY with ROLLUP that is equal to one before it, but written as another entry of the select list: it is left out of groups by
-/// its own position, and so is that entry (`a, a AS c .. GROUP BY a, c`). Entry and key become an expression that is equal to no other.
+/// Separates a key of GROUP BY with ROLLUP that equals an earlier key but is another entry of the select list. Groups omit the
+/// key by its own position, and also that entry (`a, a AS c .. GROUP BY a, c`). Entry and key become an expression that equals no
+/// other.
 fn apart(items: &mut [Item], name: &str, key: Expr) -> Result<Expr, MysqlError> {
     let named = |item: &&mut Item| item.name == name && build::unpadded(item.expr.clone()) == key;
     let Some(item) = items.iter_mut().find(named) else { return Ok(key) };
@@ -251,7 +252,7 @@ fn apart(items: &mut [Item], name: &str, key: Expr) -> Result<Expr, MysqlError> 
     Ok(own)
 }
 
-/// Columns as they could be written in place of `*`.
+/// Returns the column list that could be written in place of `*`.
 fn spread(block: &Block, items: &[Item]) -> String {
     let quoted = leafline_syntax::quoted;
     let text = |item: &Item| {
@@ -271,7 +272,7 @@ fn spread(block: &Block, items: &[Item]) -> String {
     items.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// `*` and `t.*`.
+/// Expands `*` and `t.*`.
 fn wildcard(
     block: &Block,
     scope: &Scope,
@@ -304,7 +305,7 @@ fn wildcard(
     Ok(())
 }
 
-/// The entry of the select list at the position that a bare integer says; `None` for other expressions.
+/// Returns the entry of the select list at the position given by a bare integer; `None` for other expressions.
 fn position<'i>(items: &'i [Item], key: &ast::Expr, clause: Clause) -> Result<Option<&'i Item>, MysqlError> {
     let ExprKind::Literal(Literal::Integer(place)) = &key.kind else { return Ok(None) };
     let item = usize::try_from(*place).ok().and_then(|n| n.checked_sub(1)).and_then(|n| items.get(n));
@@ -314,7 +315,7 @@ fn position<'i>(items: &'i [Item], key: &ast::Expr, clause: Clause) -> Result<Op
     }
 }
 
-/// Whether a select list names more columns of tables than rows can have.
+/// Whether a select list names more table columns than a row can have.
 fn has_too_many_columns(items: &[Item]) -> bool {
     items.len() > MAX_KEPT_ITEMS && {
         let columns: HashSet<usize> = items.iter().flat_map(|item| item.expr.columns()).collect();
@@ -322,7 +323,7 @@ fn has_too_many_columns(items: &[Item]) -> bool {
     }
 }
 
-/// The block with its aggregates in place and its outputs described.
+/// Returns the block with its aggregates numbered and its outputs described.
 pub(super) fn finished(
     mut block: Block,
     from: Option<JoinTree>,
@@ -372,7 +373,7 @@ pub(super) fn finished(
     })
 }
 
-/// Error 3065: with DISTINCT, rows can only be ordered by what is selected.
+/// Checks for error 3065: with DISTINCT, rows can only be ordered by selected expressions.
 fn check_distinct_order(bound: &BoundSelect) -> Result<(), MysqlError> {
     for (position, key) in bound.order_by.iter().enumerate() {
         let Err(missing) = bound.over_outputs(&key.expr) else { continue };

@@ -7,19 +7,20 @@ use leafline_types::{Collation, MysqlError, SqlType, Value};
 use crate::bound::{BoundOutput, BoundSelect, ColumnOrigin, RelationSource};
 use leafline_table::implicit_default;
 
-/// Text of more characters than this becomes TEXT.
+/// Maximum number of characters of a VARCHAR; longer text becomes TEXT.
 pub(super) const LONGEST_VARCHAR: u32 = 512;
-/// Characters of an integer, its sign included, up to which it is an INT: of what functions compute, and of literals and the like.
+/// Maximum number of characters, the sign included, of an integer that becomes an INT: for results of functions, and for literals
+/// and other expressions.
 const LONGEST_INT: u32 = 11;
 const LONGEST_LITERAL_INT: u32 = 9;
-/// Characters of a BIGINT.
+/// Number of characters of a BIGINT.
 const BIGINT_LENGTH: u32 = 20;
 
-/// The columns of a table with the rows of `select`: those of tables as they are there, but for keys and numbering; expressions with
-/// the type that they have.
+/// Makes the columns of a table with the rows of `select`. A column of a table keeps its definition without keys and numbering;
+/// an expression becomes a column of its type.
 ///
 /// # Errors
-/// Those of a type without a value of its own.
+/// The errors of a type without a default of its own.
 pub fn selected_columns(select: &BoundSelect) -> Result<Vec<ColumnDef>, MysqlError> {
     select.output.iter().map(|output| column_of(select, output)).collect()
 }
@@ -31,9 +32,9 @@ fn column_of(select: &BoundSelect, output: &BoundOutput) -> Result<ColumnDef, My
         Some(Origin::Stored(stored)) => {
             let default = match &stored.default {
                 _ if stored.auto_increment => Some(DefaultValue::Constant(implicit_default(stored)?)),
-                // It may read columns that are not there.
+                // The default may read columns that the new table lacks.
                 Some(DefaultValue::Expression(_) | DefaultValue::Dropped) => None,
-                // An outer join made it nullable.
+                // An outer join made the column nullable.
                 _ if ty.nullable && !stored.nullable => None,
                 default => default.clone(),
             };
@@ -56,7 +57,7 @@ fn column_of(select: &BoundSelect, output: &BoundOutput) -> Result<ColumnDef, My
     }
 }
 
-/// The column of an expression that is no column.
+/// Makes the column of a computed expression.
 fn computed(name: String, expr: &Expr) -> Result<ColumnDef, MysqlError> {
     let ty = &expr.ty;
     let of_function = matches!(
@@ -92,13 +93,13 @@ fn computed(name: String, expr: &Expr) -> Result<ColumnDef, MysqlError> {
     Ok(column)
 }
 
-/// The default of a column that is not NULL and was given none, where its type has one.
+/// Returns the implicit default of a NOT NULL column without default, where its type has one.
 fn own_default(column: &ColumnDef) -> Result<Option<DefaultValue>, MysqlError> {
     let has_none = column.ty.is_large() || column.ty.has_members();
     Ok(if has_none { None } else { Some(DefaultValue::Constant(implicit_default(column)?)) })
 }
 
-/// What a column of a query comes from.
+/// The origin of a column of a query.
 enum Origin<'a> {
     /// A column of a stored table.
     Stored(&'a ColumnDef),
@@ -106,7 +107,7 @@ enum Origin<'a> {
     Derived(&'a BoundSelect, &'a BoundOutput),
 }
 
-/// Where an expression that is a column, or a group key that is one, comes from.
+/// Returns the origin of an expression that is a column, or a group key that is one.
 fn origin<'a>(select: &'a BoundSelect, expr: &Expr) -> Option<Origin<'a>> {
     let (relation, ordinal) = match select.columns.get(expr.as_column()?)?.origin {
         ColumnOrigin::Relation { relation, ordinal } => (relation, ordinal),
@@ -125,13 +126,13 @@ fn origin<'a>(select: &'a BoundSelect, expr: &Expr) -> Option<Origin<'a>> {
     }
 }
 
-/// Whether an integer is short enough for an INT. Of those without sign also the longest have to fit, which MySQL does not care for.
+/// Whether an integer is short enough for an INT. Unlike MySQL, the greatest unsigned integers must fit too.
 fn fits_int(expr: &Expr, longest: u32) -> bool {
     let most = if expr.ty.sql.is_unsigned() { longest.min(LONGEST_LITERAL_INT) } else { longest };
     length(expr) <= most
 }
 
-/// Characters that an integer takes at most, its sign included, as MySQL has it.
+/// Returns the maximum number of characters of an integer, its sign included, as MySQL counts.
 fn length(expr: &Expr) -> u32 {
     let sign = u32::from(!expr.ty.sql.is_unsigned());
     match &expr.kind {
@@ -154,7 +155,7 @@ fn length(expr: &Expr) -> u32 {
             _ => length(left).max(length(right)),
         },
         ExprKind::Negate(operand) => length(operand) + 1,
-        // A number with a sign may become the greatest of those without.
+        // A signed number may become the greatest unsigned one.
         ExprKind::Cast { operand }
             if sign == 0 && !operand.ty.sql.is_unsigned() && !operand.ty.sql.is_string() =>
         {
@@ -187,7 +188,7 @@ fn length(expr: &Expr) -> u32 {
     }
 }
 
-/// The digits of them.
+/// Returns the number of digits of an integer.
 fn digits(expr: &Expr) -> u32 {
     match expr.kind {
         ExprKind::Literal(_) => length(expr),
@@ -195,7 +196,7 @@ fn digits(expr: &Expr) -> u32 {
     }
 }
 
-/// The functions whose integers are short, by name.
+/// The functions with short integer results, by name.
 const SHORT: &[(&str, u32)] = &[
     ("ASCII", 3),
     ("BIT_COUNT", 2),
@@ -244,7 +245,7 @@ fn varying(len: u32, collation: Collation) -> SqlType {
     }
 }
 
-/// The most bytes of the smallest TEXT or BLOB type for that many.
+/// Returns the capacity in bytes of the smallest TEXT or BLOB type for that many bytes.
 fn large(bytes: u64) -> u32 {
     let sizes = [0xff, 0xffff, 0xff_ffff, u32::MAX];
     sizes.into_iter().find(|&max| bytes <= u64::from(max)).unwrap_or(u32::MAX)

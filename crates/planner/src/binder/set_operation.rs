@@ -1,8 +1,9 @@
-//! UNION, INTERSECT, EXCEPT and VALUES: queries whose rows are not those of a SELECT.
+//! UNION, INTERSECT, EXCEPT and VALUES: queries other than a single SELECT.
 //!
 //! Each becomes a block over one relation that stands for its rows, so that ORDER BY, LIMIT, and being a table or a subquery mean
-//! the same for all queries. INTERSECT binds closer than UNION and EXCEPT (the parser sees to that); otherwise they go from
-//! left to right. A parenthesised query with clauses of its own, before more of them, is a set operation of one query. Columns have the names of the first query, and types that hold the values of all.
+//! the same for all queries. INTERSECT binds closer than UNION and EXCEPT (the parser sees to that); otherwise operators apply
+//! from left to right. A parenthesised query with clauses of its own, followed by further clauses, is a set operation of one
+//! query. Columns have the names of the first query, and types that hold the values of all.
 
 use leafline_expr::{Expr, build};
 use leafline_types::{Coercibility, ExprType, MysqlError};
@@ -19,7 +20,7 @@ use leafline_syntax::ast::{self, ExprKind, Query, QueryBody, SetOperation};
 pub(super) type Operand<'q> = (Option<(SetOperation, bool)>, &'q Query);
 
 impl Binder<'_> {
-    /// Binds a query that is a set operation, or, as one of a single query, a parenthesised query before clauses of the whole.
+    /// Binds a set operation, or a parenthesised query that further clauses follow as a set operation of one query.
     pub(super) fn set_operation(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         let operands = operands(query);
         let bound: Vec<BoundSelect> =
@@ -28,7 +29,7 @@ impl Binder<'_> {
         self.set_operation_of(bound, &operators, Some(query))
     }
 
-    /// Puts operands together, each with the operator before it, with the clauses of the query that they are, if any can follow them.
+    /// Combines operands, each with the operator before it, and applies the clauses of the whole query, if any can follow.
     pub(super) fn set_operation_of(
         &mut self,
         operands: Vec<BoundSelect>,
@@ -87,7 +88,7 @@ impl Binder<'_> {
         self.over(RelationSource::Values(bound), columns, Some(query))
     }
 
-    /// A block that gives the rows of `source`, with the clauses of the query that it is, if any can follow it.
+    /// Makes a block that delivers the rows of `source`, with the clauses of the whole query, if any can follow.
     pub(super) fn over(
         &mut self,
         source: RelationSource,
@@ -124,7 +125,7 @@ impl Binder<'_> {
     }
 }
 
-/// The operands of a chain of set operations, from left to right.
+/// Returns the operands of a chain of set operations, from left to right.
 pub(super) fn operands(query: &Query) -> Vec<Operand<'_>> {
     match &query.body {
         QueryBody::SetOperation { first, steps } => {
@@ -136,7 +137,7 @@ pub(super) fn operands(query: &Query) -> Vec<Operand<'_>> {
     }
 }
 
-/// The columns of queries whose rows are put together. Error 1222 when they have not as many.
+/// Returns the columns of combined queries. Error 1222 when the queries differ in their number of columns.
 pub(super) fn common_columns(queries: &[&BoundSelect]) -> Result<Vec<(String, ExprType)>, MysqlError> {
     let Some(first) = queries.first() else { return Ok(Vec::new()) };
     if queries.iter().any(|query| query.output.len() != first.output.len()) {

@@ -1,10 +1,10 @@
-//! Subqueries in expressions, and what they see of the queries around them.
+//! Subqueries in expressions, and their references to surrounding queries.
 //!
-//! A name that a query does not know is looked up in the queries around it, the nearest first. The column found there is one of
-//! the values that the subquery depends on: each query on the way hands it down, and what stands in the subquery is its
-//! position among them. An aggregate whose argument is of nothing but such columns belongs to the nearest query that one of
-//! them is of, and is handed down in the same way. An argument that is itself an aggregate of a query around is a constant to the
-//! aggregate and does not decide where it belongs, but that query must be farther outside (1111).
+//! A name that a query does not know is looked up in the surrounding queries, the nearest first. The column found there is a
+//! value that the subquery depends on: each query on the way hands it down, and the subquery refers to it by its position among
+//! these values. An aggregate whose argument reads only such columns belongs to the nearest query that one of them comes from,
+//! and is handed down in the same way. An argument that is itself an aggregate of a surrounding query is a constant for the
+//! aggregate and does not decide where the aggregate belongs, but that query must be farther outside (1111).
 
 use leafline_expr::aggregate::AggregateCall;
 use leafline_expr::subquery::{outer, subquery};
@@ -20,17 +20,17 @@ use super::scope::{Block, Clause, Scope};
 use crate::bound::BoundSubquery;
 use leafline_syntax::ast::{self, ColumnName, ExprKind, Query};
 
-/// A query while one inside it is bound.
+/// A query around the one that is being bound.
 #[derive(Debug)]
 pub(super) struct Enclosing {
     block: Block,
     scope: Scope,
     clause: Clause,
-    /// What the query inside depends on, over this one.
+    /// The values that the inner query depends on, over this query.
     captures: Vec<Expr>,
 }
 
-/// A subquery that was bound.
+/// A bound subquery.
 struct Inner {
     number: usize,
     outer: Vec<Expr>,
@@ -38,12 +38,12 @@ struct Inner {
     columns: Vec<ExprType>,
 }
 
-/// The levels of the nearest queries around a place whose values expressions use.
+/// The levels of the nearest surrounding queries whose values some expressions use.
 #[derive(Default)]
 struct Origins {
-    /// That of a column.
+    /// The level of the nearest column.
     column: Option<usize>,
-    /// That of an aggregate.
+    /// The level of the nearest aggregate.
     aggregate: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ impl Inner {
 }
 
 impl Binder<'_> {
-    /// Binds what stands inside a query, at a place of it, and gives the values that it depends on.
+    /// Binds an inner query at a place of this one, and returns the values that it depends on.
     pub(super) fn within<T>(
         &mut self,
         block: &mut Block,
@@ -79,10 +79,11 @@ impl Binder<'_> {
         Ok((bound?, frame.captures))
     }
 
-    /// The column of a query around this one that `name` means, if there is one.
+    /// Returns the column of a surrounding query that `name` means, if there is one.
     ///
     /// # Errors
-    /// 1052 when there are several; 1247 for an alias of the select list that the query is in, or of one behind it.
+    /// 1052 when several columns have the name; 1247 for the alias of the select list entry that contains the query, or of a
+    /// later entry.
     pub(super) fn outer_column(&mut self, name: &ColumnName) -> Result<Option<Expr>, MysqlError> {
         for level in (0..self.enclosing.len()).rev() {
             let Some(frame) = self.enclosing.get(level) else { continue };
@@ -90,7 +91,7 @@ impl Binder<'_> {
                 let found = self.readable(&frame.block, found)?;
                 return Ok(Some(self.handed_down(level, found)));
             }
-            // Rows that are not grouped have all their columns, and aggregates are over such.
+            // Ungrouped rows have all their columns, and aggregates are over such rows.
             if frame.clause == Clause::Having
                 && (self.aggregates_outer || frame.block.is_ungrouped())
                 && let Some(id) = frame.block.find(&frame.scope, frame.clause, name)?
@@ -113,14 +114,14 @@ impl Binder<'_> {
         Ok(None)
     }
 
-    /// What stands in the innermost query for an expression over the one at `level`.
+    /// Hands an expression over the query at `level` down to the innermost query, and returns the reference there.
     fn handed_down(&mut self, level: usize, mut expr: Expr) -> Expr {
         self.outer_references += 1;
         if let Some(exact) = build::operand_of_rounding(&expr) {
             let (exact, ty) = (exact.clone(), expr.ty);
             return build::shown(self.handed_down(level, exact), ty);
         }
-        // Without ONLY_FULL_GROUP_BY the query may be aggregated without groups, and then a column of no row is NULL.
+        // Without ONLY_FULL_GROUP_BY the query may aggregate without groups, and then a column of no row is NULL.
         let clause = self.enclosing.get(level).map(|frame| frame.clause);
         let after_groups = matches!(clause, Some(Clause::FieldList | Clause::Having | Clause::Order));
         let may_have_no_row = after_groups && !self.context.only_full_group_by;
@@ -135,7 +136,7 @@ impl Binder<'_> {
         expr
     }
 
-    /// The query that a value handed down to the innermost one comes from, and the expression over it.
+    /// Returns the query that a handed-down value of the innermost query comes from, and the expression over that query.
     fn origin(&self, number: usize) -> Option<(usize, Expr)> {
         let mut number = number;
         for (level, frame) in self.enclosing.iter().enumerate().rev() {
@@ -148,7 +149,7 @@ impl Binder<'_> {
         None
     }
 
-    /// The nearest queries that values in expressions of the innermost one come from.
+    /// Returns the nearest queries that values in expressions of the innermost query come from.
     fn nearest_origins(&self, exprs: &[Expr]) -> Origins {
         let mut nearest = Origins::default();
         for expr in exprs {
@@ -166,7 +167,7 @@ impl Binder<'_> {
         nearest
     }
 
-    /// An expression of the innermost query over nothing but values handed down, as one over the query at `level`.
+    /// Rewrites an expression of the innermost query that reads only handed-down values as one over the query at `level`.
     fn lifted(&self, expr: Expr, level: usize) -> Result<Expr, MysqlError> {
         expr.transform(&mut |e| {
             let Kind::Outer(mut number) = e.kind else { return Ok(e) };
@@ -195,7 +196,7 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(Inner { number, outer, is_volatile, columns })
     }
 
-    /// `(query)` as a value.
+    /// Binds `(query)` as a value.
     pub(super) fn scalar_subquery(&mut self, query: &Query) -> Bound {
         let mut inner = self.subquery(query)?;
         let [shown] = inner.columns.as_slice() else { return Err(MysqlError::operand_columns(1)) };
@@ -214,18 +215,18 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(build::shown(value, ty))
     }
 
-    /// `EXISTS (query)`.
+    /// Binds `EXISTS (query)`.
     pub(super) fn exists(&mut self, query: &Query) -> Bound {
         Ok(self.subquery(query)?.asked(SubqueryUse::Exists, Vec::new()))
     }
 
-    /// `operand [NOT] IN (query)`.
+    /// Binds `operand [NOT] IN (query)`.
     pub(super) fn in_query(&mut self, operand: &ast::Expr, query: &Query, negated: bool) -> Bound {
         let found = self.any(CompareOp::Eq, operand, query)?;
         Ok(if negated { build::not(found) } else { found })
     }
 
-    /// `left op ANY (query)` and `left op ALL (query)`: the latter is true when the opposite is true of none.
+    /// Binds `left op ANY (query)` and `left op ALL (query)`: ALL is true when the opposite comparison is true of no row.
     pub(super) fn quantified(&mut self, op: CompareOp, all: bool, left: &ast::Expr, query: &Query) -> Bound {
         let is_row = matches!(left.kind, ExprKind::Row(_));
         if is_row && !matches!((op, all), (CompareOp::Eq, false) | (CompareOp::Ne, true)) {
@@ -252,7 +253,7 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(inner.asked(SubqueryUse::Any(Box::new(comparison)), needle))
     }
 
-    /// `(a, b) op (query)`: the query has one row.
+    /// Binds `(a, b) op (query)`; the query has one row.
     pub(super) fn row_with_query(&mut self, op: CompareOp, row: &[ast::Expr], query: &Query) -> Bound {
         let needle = row.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?;
         let inner = self.subquery(query)?;
@@ -261,7 +262,8 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(inner.asked(SubqueryUse::Row(Box::new(comparison)), needle))
     }
 
-    /// Error 1267 where a constant of the needle, or of the query, has characters that the other side's character set has not.
+    /// Raises error 1267 where a constant of the needle, or of the query, has characters that the other side's character set
+    /// lacks.
     fn convert_constants(&self, op: CompareOp, needle: &[Expr], inner: &Inner) -> Result<(), MysqlError> {
         let Some(subquery) = self.binder.subqueries.get(inner.number) else { return Ok(()) };
         let mut pairs = needle.iter().zip(&subquery.query.output);
@@ -269,7 +271,7 @@ impl ExpressionBinder<'_, '_, '_> {
         pairs.try_for_each(|(left, right)| build::convert_constants_beside(&operation, left, &right.expr))
     }
 
-    /// The arguments of an aggregate.
+    /// Binds the arguments of an aggregate.
     fn arguments(&mut self, args: &[ast::Expr], documents: bool) -> Result<Vec<Expr>, MysqlError> {
         let nested = std::mem::replace(&mut self.block.in_aggregate, true);
         let bound =
@@ -278,7 +280,8 @@ impl ExpressionBinder<'_, '_, '_> {
         bound
     }
 
-    /// An aggregate of `args`, of this query or, where these are of queries around it only, of one of those.
+    /// Binds an aggregate of `args`. It belongs to this query or, where the arguments read only surrounding queries, to one of
+    /// these.
     pub(super) fn aggregate_of(
         &mut self,
         args: &[ast::Expr],
@@ -304,7 +307,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let origins = self.binder.nearest_origins(&bound);
         let level = match origins.column {
             Some(level) if !own => Some(level),
-            // Of no columns, as COUNT(*): it is of the nearest query that may have aggregates there.
+            // An aggregate without columns, such as COUNT(*), belongs to the nearest query that allows aggregates there.
             None if !own && !is_allowed => {
                 self.binder.enclosing.iter().rposition(Enclosing::allows_aggregates)
             }
@@ -313,7 +316,8 @@ impl ExpressionBinder<'_, '_, '_> {
         if level.is_some_and(|level| origins.aggregate >= Some(level)) {
             return Err(MysqlError::invalid_group_function());
         }
-        // It belongs to the outermost query from there inwards where aggregates may stand, which is this one if they may in none of those.
+        // The aggregate belongs to the outermost query, from `level` inwards, that allows aggregates there; if none does, to this
+        // query.
         let allowing = level.and_then(|level| {
             let mut frames = self.binder.enclosing.iter().enumerate().skip(level);
             frames.find(|(_, frame)| frame.allows_aggregates()).map(|(at, _)| at)
@@ -326,7 +330,7 @@ impl ExpressionBinder<'_, '_, '_> {
         };
         let lifted =
             bound.into_iter().map(|arg| self.binder.lifted(arg, level)).collect::<Result<Vec<_>, _>>()?;
-        // What the lifted arguments take from farther outside is still handed down to the query at `level`.
+        // Values of the lifted arguments that come from farther outside are still handed down to the query at `level`.
         for (frame, known) in self.binder.enclosing.iter_mut().zip(known).skip(level) {
             frame.captures.truncate(known);
         }
@@ -339,18 +343,18 @@ impl ExpressionBinder<'_, '_, '_> {
 }
 
 impl Enclosing {
-    /// Whether aggregates of this query may stand at the place of the query inside.
+    /// Whether aggregates of this query may stand at the place of the inner query.
     fn allows_aggregates(&self) -> bool {
         !self.block.in_aggregate && has_aggregates(self.clause)
     }
 }
 
-/// May aggregates of a query stand in the clause?
+/// Whether aggregates of a query may stand in the clause.
 fn has_aggregates(clause: Clause) -> bool {
     matches!(clause, Clause::FieldList | Clause::Having | Clause::Order)
 }
 
-/// `needle op row`, with the needle as the first columns and the row behind it. Error 1241 when they have not as many.
+/// Binds `needle op row`; the needle takes the first columns, the row the following ones. Error 1241 when their lengths differ.
 fn comparison(op: CompareOp, needle: &[Expr], row: &[ExprType]) -> Bound {
     if needle.len() != row.len() {
         return Err(MysqlError::operand_columns(needle.len()));

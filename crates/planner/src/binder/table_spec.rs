@@ -1,7 +1,6 @@
-//! CREATE TABLE: from the syntax tree to what the catalog is asked to make.
+//! CREATE TABLE: turns the syntax tree into the table definition that the catalog is asked to make.
 //!
-//! What concerns one column or one option is checked here; what concerns the table as a whole (names, key lengths,
-//! row size) is checked by the catalog.
+//! This module checks single columns and options. The catalog checks the table as a whole (names, key lengths, row size).
 
 use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, GeneratedKind, IndexSpec,
@@ -16,11 +15,11 @@ use leafline_syntax::ast::{
     self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind, PackKeys,
 };
 
-/// The table that a CREATE TABLE asks for, in `database` with the collation `default`, and warnings. A default of a
-/// TIMESTAMP is in the time zone that is so many seconds ahead of UTC.
+/// Makes the table of a CREATE TABLE, in `database` with the collation `default`, and returns warnings. A default of a TIMESTAMP
+/// is in the time zone that is so many seconds ahead of UTC.
 ///
 /// # Errors
-/// MySQL's for types, defaults and options of columns; 1235 for what is not supported.
+/// MySQL's errors for types, defaults and options of columns; 1235 for unsupported constructs.
 pub fn table_spec(
     create: &CreateTable,
     database: &str,
@@ -74,12 +73,12 @@ pub fn table_spec(
     Ok((spec, warnings))
 }
 
-/// The organisation that ENGINE asks for; none if it names an engine that there is not, for which the statement has found another by then.
+/// Returns the organisation that ENGINE asks for; none for an unknown engine, which the statement has replaced by then.
 pub(super) fn organisation(options: &ast::TableOptions) -> Option<Organisation> {
     Organisation::of_engine(&options.engine.as_ref()?.value)
 }
 
-/// For each CHECK constraint of a table that is to be made, the column at which it stands.
+/// For each CHECK constraint of a new table, returns the column that declares it.
 pub fn check_owners(create: &CreateTable) -> Vec<Option<usize>> {
     let of_column = |(at, column): (usize, &ColumnDefinition)| vec![Some(at); column.checks.len()];
     let mut owners: Vec<Option<usize>> = create.columns.iter().enumerate().flat_map(of_column).collect();
@@ -87,8 +86,8 @@ pub fn check_owners(create: &CreateTable) -> Vec<Option<usize>> {
     owners
 }
 
-/// The CHECK constraints, those of columns first. Those without a name are called `table_chk_1` and so on. Error 3822 for a name
-/// that is there twice.
+/// Returns the CHECK constraints, column constraints first. Constraints without a name are called `table_chk_1` and so on. Error
+/// 3822 for a repeated name.
 fn checks(create: &CreateTable) -> Result<Vec<CheckDef>, MysqlError> {
     let of_columns = create.columns.iter().flat_map(|column| &column.checks);
     let mut checks: Vec<CheckDef> = Vec::new();
@@ -109,7 +108,7 @@ fn checks(create: &CreateTable) -> Result<Vec<CheckDef>, MysqlError> {
     Ok(checks)
 }
 
-/// The foreign key that a definition asks for, of a table in `database`.
+/// Makes the foreign key of a definition, for a table in `database`.
 pub fn foreign_key_spec(key: &ForeignKeyDefinition, database: &str) -> ForeignKeySpec {
     let name = |name: &ast::Ident| name.value.clone();
     ForeignKeySpec {
@@ -124,7 +123,7 @@ pub fn foreign_key_spec(key: &ForeignKeyDefinition, database: &str) -> ForeignKe
     }
 }
 
-/// The index that a key definition asks for; the columns of functional parts are still to be made (`functional_key`).
+/// Makes the index of a key definition. The caller makes the columns of functional parts (`functional_key`).
 pub fn index_spec(key: &KeyDefinition) -> IndexSpec {
     let part = |p: &ast::KeyPartDefinition| match &p.value {
         ast::KeyPartValue::Column { name, prefix } => {
@@ -146,7 +145,7 @@ pub fn index_spec(key: &KeyDefinition) -> IndexSpec {
     }
 }
 
-/// PACK_KEYS as tables have it: `None` for DEFAULT.
+/// Returns the stored form of PACK_KEYS: `None` for DEFAULT.
 pub(super) fn pack_keys(option: PackKeys) -> Option<bool> {
     match option {
         PackKeys::Default => None,
@@ -163,7 +162,7 @@ pub(super) fn spec_kind(kind: KeyKind) -> IndexSpecKind {
     }
 }
 
-/// What is said about options of a key that mean nothing here.
+/// Returns warnings about key options that have no effect.
 pub(super) fn key_warnings(key: &KeyDefinition) -> Vec<MysqlError> {
     let mut warnings = Vec::new();
     if key.options.hash {
@@ -180,7 +179,7 @@ fn without_effect(name: &str) -> MysqlError {
     MysqlError::with_message(1478, text)
 }
 
-/// Warning 1478 for each option that means nothing here.
+/// Returns warning 1478 for each option that has no effect.
 pub(super) fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
     let mut names: Vec<&str> = options.without_effect.iter().map(|o| o.value.as_str()).collect();
     let formats = ["DEFAULT", "DYNAMIC"];
@@ -191,7 +190,7 @@ pub(super) fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
     names.into_iter().map(without_effect).collect()
 }
 
-/// The definition of a column of a table with that collation. `notes` gets what is to be said about it.
+/// Makes the definition of a column of a table with that collation. `notes` collects notes about its type.
 pub(super) fn column_def(
     column: &ColumnDefinition,
     table_collation: Collation,
@@ -250,7 +249,7 @@ pub(super) fn column_def(
     })
 }
 
-/// Whether the column is a TEXT or BLOB with `DEFAULT ''`, which is no default outside of the strict mode.
+/// Whether the column is a TEXT or BLOB with `DEFAULT ''`, which is dropped outside of strict mode.
 fn loses_default(column: &ColumnDefinition, times: TimeSettings<'_>) -> bool {
     use ast::TypeName::{Blob, LongBlob, LongText, MediumBlob, MediumText, Text, TinyBlob, TinyText};
     let is_large = matches!(
@@ -274,12 +273,12 @@ pub(super) fn column_warnings(column: &ColumnDefinition, times: TimeSettings<'_>
     warnings
 }
 
-/// DEFAULT NULL, which an AUTO_INCREMENT column may have: it says nothing there.
+/// Whether the default is DEFAULT NULL, which an AUTO_INCREMENT column may have without effect.
 fn is_null(default: &ast::DefaultValue) -> bool {
     matches!(default, ast::DefaultValue::Literal(literal) if matches!(literal.kind, ast::ExprKind::Literal(ast::Literal::Null)))
 }
 
-/// The default of a column, of its type. Error 1067 for one that the column cannot hold.
+/// Returns the default of a column, in its type. Error 1067 for a value that the column cannot hold.
 pub(super) fn default_value(
     default: &ast::DefaultValue,
     name: &str,
@@ -298,7 +297,7 @@ pub(super) fn default_value(
         ast::DefaultValue::Literal(literal) => {
             let value = constant_value(literal)?.ok_or_else(|| MysqlError::invalid_default(name))?;
             let value = match &value {
-                // A hexadecimal literal is a number where one is wanted.
+                // A hexadecimal literal is a number for a numeric column.
                 Value::Bytes(bytes) if ty.is_numeric() && bytes.len() <= size_of::<u64>() => {
                     Value::UInt(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
                 }

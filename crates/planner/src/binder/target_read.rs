@@ -1,8 +1,8 @@
 //! Subqueries that read the table which their statement changes.
 //!
-//! As in MySQL they are refused (1093; 1443 and 1288 where a view is between), unless what they read is run by itself before: a derived
-//! table, a query of WITH, or a view that cannot be merged. None of them sees what the statement has changed: it reads what was there when it
-//! began.
+//! MySQL refuses such subqueries (1093; 1443 and 1288 through a view), unless the read runs by itself beforehand: a derived
+//! table, a common table, or a view that cannot be merged. No subquery sees the statement's own changes: it reads the rows as
+//! they were when the statement began.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use super::Binder;
 use super::view_changes::Verb;
 use crate::bound::{BoundSelect, RelationSource};
 
-/// A table that a subquery reads: the outermost view through which, and its alias.
+/// A reader of a table: the outermost view that the subquery reads through, and its alias.
 pub(super) type Reader = Option<(Arc<ViewDef>, String)>;
 
-/// What a statement changes: the name and the view by which it knows the table.
+/// The target of a statement: its name for the table, and the view.
 pub(super) struct Target<'t> {
     pub(super) alias: &'t str,
     pub(super) view: Option<&'t ViewDef>,
 }
 
 impl Target<'_> {
-    /// The error for a subquery that reads it.
+    /// Returns the error for a subquery that reads the target.
     pub(super) fn is_read(&self, reader: &Reader, verb: Verb) -> MysqlError {
         let same =
             |left: &ViewDef, right: &ViewDef| left.database == right.database && left.name == right.name;
@@ -88,7 +88,7 @@ impl Binder<'_> {
     }
 }
 
-/// Whether MySQL makes a derived table with this query a part of the query around it.
+/// Whether MySQL merges a derived table with this query into the query around it.
 pub(super) fn is_merged(query: &BoundSelect) -> bool {
     query.is_join_and_filter()
         && !query.relations.iter().any(|relation| {

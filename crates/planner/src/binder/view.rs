@@ -1,4 +1,4 @@
-//! Views: as derived tables where they are named, and frozen when they are made.
+//! Views: bound as derived tables in statements, and fixed when they are created.
 
 use leafline_table::{CheckOption, ViewAlgorithm, ViewDef};
 use leafline_types::error::errno;
@@ -13,19 +13,19 @@ use leafline_syntax::Privilege;
 use leafline_syntax::ast::{CreateView, Ident, SelectItem, Span};
 use leafline_syntax::{canonical_query, parse_view};
 
-/// Most views in one another.
+/// Maximum nesting of views.
 const MAX_DEPTH: usize = 32;
-/// Longest name of a column, in characters.
+/// Maximum length of a column name, in characters.
 const MAX_NAME: usize = 64;
-/// Most tables that views may stand for in one statement (error 1116). Each view is a copy of all that it is made of, so that views of views
-/// grow by powers; what a statement names by itself, its text bounds.
+/// Maximum number of tables that views stand for in one statement (error 1116). Each view is a copy of all its tables, so that
+/// views of views grow exponentially; the statement's text bounds the tables that it names itself.
 const MAX_EXPANDED: usize = 16_384;
-/// As many columns of a table, and as many bytes of a view's text, count as a table more.
+/// Number of table columns, or bytes of a view's text, that count as one more table.
 const COLUMNS_AS_TABLE: usize = 64;
 const TEXT_AS_TABLE: usize = 1024;
 
 impl Binder<'_> {
-    /// Counts a table with so many columns that a view names.
+    /// Counts a table with that many columns that a view names.
     ///
     /// # Errors
     /// 1116 beyond [`MAX_EXPANDED`].
@@ -44,10 +44,11 @@ impl Binder<'_> {
         }
     }
 
-    /// The query of a view and its columns. It means the same in every session, and sees nothing of the statement around it.
+    /// Returns the query of a view and its columns. The query means the same in every session, and sees nothing of the statement
+    /// around it.
     ///
     /// # Errors
-    /// 1356 in the place of errors that say what it lacks.
+    /// 1356 in place of errors that say what the view lacks.
     pub(super) fn view(
         &mut self,
         view: &ViewDef,
@@ -106,7 +107,7 @@ impl Binder<'_> {
     }
 }
 
-/// Does the error say that something is not there which a view was made of, or may not be read?
+/// Whether the error says that a part of a view is missing or may not be read.
 fn lacks(error: &MysqlError) -> bool {
     matches!(
         error.code,
@@ -124,8 +125,8 @@ fn lacks(error: &MysqlError) -> bool {
     )
 }
 
-/// What is wrong with a view: what it lacks, and that it is not valid for that reason, which is all that is told of names that may not be
-/// known.
+/// Returns the errors of a view: what it lacks, and that it is invalid for that reason. Where names must stay hidden, only the
+/// second error is told.
 pub fn view_faults(view: &ViewDef, context: &BindContext<'_>) -> Vec<MysqlError> {
     match Binder::new(&view.query, context).query_of_view(view) {
         Ok(_) => Vec::new(),
@@ -140,12 +141,12 @@ pub fn view_faults(view: &ViewDef, context: &BindContext<'_>) -> Vec<MysqlError>
     }
 }
 
-/// The view that a statement asks for, in `database`, with everything looked up, and a warning (1354) if it cannot be merged although
-/// that is asked for; `sql` is its text. What ALTER VIEW does not say stays as it is in `altered`.
+/// Makes the view of a statement, in `database`, with all names looked up, and warning 1354 if the view asks to be merged and
+/// cannot be. `sql` is the statement's text. ALTER VIEW keeps the properties of `altered` that it does not name.
 ///
 /// # Errors
-/// Those of its query; 1351 for variables and parameters, 1353 for another number of columns, 1060 for names that are there twice, 1166 for a name that is none, 1462 if
-/// it would refer to itself, 1368 for a check option of a view that cannot be changed.
+/// The errors of the query; 1351 for variables and parameters, 1353 for another number of columns, 1060 for repeated names, 1166
+/// for an invalid name, 1462 if the view would refer to itself, 1368 for a check option of a view that cannot be changed.
 pub fn view_def(
     (create, altered): (&CreateView, Option<&ViewDef>),
     database: &str,
@@ -218,7 +219,8 @@ pub fn view_def(
         collation,
         by_invoker,
     };
-    // As it will be read, by a definer who may do that, or by nobody yet: a dump may come before the accounts.
+    // Bind without checking rights: the definer is checked when the view is read, and need not exist yet, because a dump may come
+    // before the accounts.
     let context = BindContext { access: &crate::authority::Unlimited, ..*context };
     let mut binder = Binder::new(&view.query, &context);
     let (query, _) = binder.view(&view)?;
@@ -234,8 +236,8 @@ pub fn view_def(
     Ok((view, warning))
 }
 
-/// The names of a view's columns, where expressions without an alias are called as others are: MySQL gives them names of their own. Empty
-/// where no names meet.
+/// Returns the names of a view's columns. MySQL renames expressions without an alias that share a name with another column. Empty
+/// where no names collide.
 fn unique_names(create: &CreateView, bound: &BoundSelect) -> Vec<Ident> {
     let given: Vec<&str> = aliases(create).map(|alias| alias.value.as_str()).collect();
     let mut names: Vec<String> = bound.output.iter().map(|output| output.meta.name.clone()).collect();
@@ -266,7 +268,7 @@ fn unique_names(create: &CreateView, bound: &BoundSelect) -> Vec<Ident> {
     if meets { names.into_iter().map(ident).collect() } else { Vec::new() }
 }
 
-/// The aliases in the select list of a view.
+/// Returns the aliases in the select list of a view.
 fn aliases(create: &CreateView) -> impl Iterator<Item = &Ident> {
     let items = create.query.first_select().into_iter().flat_map(|select| &select.items);
     items.filter_map(|item| match item {
@@ -275,12 +277,12 @@ fn aliases(create: &CreateView) -> impl Iterator<Item = &Ident> {
     })
 }
 
-/// Whether a column of a table or view can be called that.
+/// Whether the name is valid for a column of a table or view.
 fn is_column_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.chars().count()) && !name.ends_with(' ')
 }
 
-/// Error 1166 for a column name that the statement gives and that is none: in its list, or without one as an alias.
+/// Raises error 1166 for an invalid column name in the statement: in its column list, or without one as an alias.
 fn check_given_names(create: &CreateView) -> Result<(), MysqlError> {
     let mut names: Vec<&Ident> = create.columns.iter().collect();
     if names.is_empty() {
@@ -292,10 +294,10 @@ fn check_given_names(create: &CreateView) -> Result<(), MysqlError> {
     }
 }
 
-/// The columns of a view.
+/// Returns the columns of a view.
 ///
 /// # Errors
-/// 1356 if it is not valid any more.
+/// 1356 if the view is no longer valid.
 pub fn view_columns(
     view: &ViewDef,
     context: &BindContext<'_>,
@@ -303,20 +305,20 @@ pub fn view_columns(
     Ok(Binder::new(&view.query, context).view(view)?.1)
 }
 
-/// What a view reads.
+/// The tables and views that a view reads.
 pub struct ViewSources {
-    /// Its query.
+    /// The query of the view.
     pub query: BoundSelect,
-    /// The subqueries of expressions in it.
+    /// The subqueries of expressions in the query.
     pub subqueries: Vec<BoundSubquery>,
-    /// The databases and names of the views that it is made of, itself included.
+    /// The databases and names of the views that the view consists of, itself included.
     pub views: Vec<(String, String)>,
 }
 
-/// What a view reads.
+/// Finds the tables and views that a view reads.
 ///
 /// # Errors
-/// 1356 if it is not valid any more.
+/// 1356 if the view is no longer valid.
 pub fn view_sources(view: &ViewDef, context: &BindContext<'_>) -> Result<ViewSources, MysqlError> {
     let mut binder = Binder::new(&view.query, context);
     let (query, _) = binder.view(view)?;
@@ -330,7 +332,7 @@ pub fn is_updatable_view(view: &ViewDef, context: &BindContext<'_>) -> bool {
     view.algorithm != ViewAlgorithm::TempTable && query.is_ok_and(|(query, _)| binder.can_be_changed(&query))
 }
 
-/// The statement that would make a view.
+/// Returns the statement that creates a view.
 pub fn view_statement(view: &ViewDef) -> String {
     let quoted = |name: &String| leafline_syntax::quoted(name);
     let columns: Vec<String> = view.columns.iter().map(quoted).collect();

@@ -1,11 +1,11 @@
-//! Changes through views: which views can be changed, and what is changed then.
+//! Changes through views: decides which views can be changed, and finds the tables that change.
 //!
-//! In UPDATE, DELETE and INSERT a view is bound as a derived table, and names, values and conditions over its columns. Then it gives
-//! way to what it is made of. What the change needs (the columns it assigns to, the new values) waits in the select list
-//! meanwhile, and is over stored columns afterwards; so is what WITH CHECK OPTION asks of the rows.
+//! In UPDATE, DELETE and INSERT a view is first bound as a derived table, and names, values and conditions over its columns. Then
+//! its own relations replace it. The expressions that the change needs (assigned columns, new values) stand in the select list
+//! meanwhile, and are over stored columns afterwards, as are the conditions of WITH CHECK OPTION.
 //!
-//! A view can be changed if it is a join and a filter over at least one table, or view that can be changed. Its columns can be if they are
-//! columns of such a table.
+//! A view can be changed if it is a join and a filter over at least one table, or view that can be changed. A column of the view
+//! can be changed if it is a column of such a table.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Verb {
         }
     }
 
-    /// What it asks for.
+    /// Returns the privilege that the statement needs.
     pub(super) fn privilege(self) -> Privilege {
         match self {
             Verb::Insert => Privilege::Insert,
@@ -47,33 +47,33 @@ impl Verb {
     }
 }
 
-/// A view of a statement after it has given way to what it is made of.
+/// A view of a statement that its own relations have replaced.
 #[derive(Debug)]
 pub(super) struct Expansion {
     /// The view.
     pub(super) view: Arc<ViewDef>,
     /// The name by which the statement refers to it.
     pub(super) alias: String,
-    /// What it is made of, by position in the block.
+    /// The relations of the view, by position in the block.
     pub(super) relations: Vec<usize>,
-    /// The places in the select list of what it asks of rows.
+    /// The places of the view's conditions in the select list.
     checks: Vec<usize>,
 }
 
 impl Expansion {
-    /// Its name, as errors have it.
+    /// Returns the name of the view, as errors write it.
     pub(super) fn name(&self) -> String {
         format!("{}.{}", self.view.database, self.view.name)
     }
 
-    /// What the view asks of rows, over the columns of the block.
+    /// Returns the view's conditions on rows, over the columns of the block.
     pub(super) fn checks(&self, rows: &BoundSelect) -> Vec<ViewCheck> {
         let conditions = self.checks.iter().filter_map(|at| rows.output.get(*at));
         conditions.map(|output| ViewCheck { view: self.name(), condition: output.expr.clone() }).collect()
     }
 }
 
-/// The relation that a column of a block belongs to, and its position there.
+/// Returns the relation that a column of a block belongs to, and its position there.
 pub(super) fn origin(block: &BoundSelect, column: ColumnId) -> Option<(usize, usize)> {
     match block.columns.get(column).map(|column| column.origin) {
         Some(ColumnOrigin::Relation { relation, ordinal }) => Some((relation, ordinal)),
@@ -82,7 +82,7 @@ pub(super) fn origin(block: &BoundSelect, column: ColumnId) -> Option<(usize, us
 }
 
 impl Binder<'_> {
-    /// The view that a relation is and its query, if rows can be changed through it.
+    /// Returns the view of a relation and its query, if rows can be changed through it.
     pub(super) fn updatable<'r>(
         &self,
         relation: &'r Relation,
@@ -115,10 +115,10 @@ impl Binder<'_> {
         })
     }
 
-    /// The column of a stored table that a column of a relation is, where it can be changed. `name` is that of the column.
+    /// Returns the stored column behind a column of a relation, if it can be changed. `name` is the name of the column.
     ///
     /// # Errors
-    /// 1288 if the relation is nothing that rows can be changed through, 1348 if the column is an expression.
+    /// 1288 if rows cannot be changed through the relation, 1348 if the column is an expression.
     pub(super) fn stored_column<'r>(
         &self,
         relation: &'r Relation,
@@ -138,8 +138,8 @@ impl Binder<'_> {
             .map_err(|error| if error.code == read_only().code { read_only() } else { error })
     }
 
-    /// Lets the view at a position of a block, which rows can be changed through, and the views in it give way to what they are made
-    /// of. The block's select list is expressions that the change needs; what the views ask of rows comes behind them.
+    /// Replaces the view at a position of a block, which can be changed, and the views in it by their relations. The block's
+    /// select list holds the expressions that the change needs; the views' conditions on rows are added behind them.
     ///
     /// # Errors
     /// 1235 for a view with expressions as columns on the inner side of an outer join: they would have to be NULL there.
@@ -188,7 +188,7 @@ impl Binder<'_> {
     }
 }
 
-/// What rows of a query meet: WHERE, and ON of inner joins.
+/// Returns the conditions that rows of a query meet: WHERE, and ON of inner joins.
 fn conditions(query: &BoundSelect) -> Vec<Expr> {
     fn of_joins(tree: &JoinTree, found: &mut Vec<Expr>) {
         if let JoinTree::Inner { children, conditions, .. } = tree {
@@ -206,7 +206,8 @@ fn has_dependent_subquery(expr: &Expr) -> bool {
     expr.any(&mut |e| matches!(&e.kind, ExprKind::Subquery(subquery) if !subquery.outer.is_empty()))
 }
 
-/// A condition over the columns of a block as one over those of one relation, by position; columns of others are NULL.
+/// Rewrites a condition over the columns of a block as one over the columns of one relation, by position; columns of other
+/// relations become NULL.
 pub(super) fn over_relation(condition: Expr, relation: &Relation) -> Result<Expr, MysqlError> {
     condition.transform(&mut |mut e| {
         if let ExprKind::Column(id) = e.kind {

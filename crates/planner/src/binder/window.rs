@@ -1,7 +1,7 @@
-//! Window functions, the WINDOW clause, and what a window takes over from another.
+//! Window functions, the WINDOW clause, and the parts that a window inherits from another.
 //!
-//! Windows are computed behind HAVING and before DISTINCT: their functions stand in the select list and in ORDER BY (3593), and what
-//! they read may hold aggregates, but no other window function. Names in a window are those of FROM, not of the select list.
+//! Windows are computed after HAVING and before DISTINCT: their functions stand in the select list and in ORDER BY (3593). Their
+//! expressions may hold aggregates, but no other window function. Names in a window are names of FROM, not of the select list.
 
 use leafline_expr::aggregate::AggregateCall;
 use leafline_expr::build::CastTarget;
@@ -17,10 +17,10 @@ use crate::bound::{BlockColumn, BoundWindow, BoundWindowCall, ColumnId, ColumnOr
 use crate::window::{Distance, Frame, FrameBound, FrameRow, FrameUnit, WindowCall, WindowFunction};
 use leafline_syntax::ast::{self, ExprKind, Literal, NamedWindow, Over, WindowFunctionName, WindowSpec};
 
-/// What errors call a window without a name.
+/// The name of an unnamed window in errors.
 const UNNAMED: &str = "<unnamed window>";
 
-/// Most windows of a WINDOW clause (error 1235). It bounds the stack that windows which go on from one another take.
+/// Maximum number of windows of a WINDOW clause (error 1235). The limit bounds the stack for windows that refer to one another.
 const MAX_WINDOWS: usize = 127;
 
 impl Binder<'_> {
@@ -47,7 +47,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Binds a window of the clause, after the one it goes on from.
+    /// Binds a window of the clause, after the window that it refers to.
     fn named_window(
         &mut self,
         block: &mut Block,
@@ -94,7 +94,7 @@ impl Binder<'_> {
 }
 
 impl ExpressionBinder<'_, '_, '_> {
-    /// `function OVER ..`.
+    /// Binds `function OVER ..`.
     pub(super) fn window_call(&mut self, call: &ast::WindowCall) -> Bound {
         let name = match &call.function {
             ast::WindowFunction::Own(name, _) => function_name(*name).to_owned(),
@@ -129,7 +129,7 @@ impl ExpressionBinder<'_, '_, '_> {
             }
             None => Frame::running(),
         };
-        // All rows are equal where there is no order.
+        // Without an order all rows are peers.
         let frame = match window.order.is_empty() && frame == Frame::running() {
             true => Frame { end: FrameBound::Unbounded, ..frame },
             false => frame,
@@ -173,7 +173,7 @@ impl ExpressionBinder<'_, '_, '_> {
             }
         }
         let frame = spec.frame.as_ref().map(|frame| self.frame(&name, frame, &order)).transpose()?;
-        // A constant orders nothing and parts nothing.
+        // A constant neither orders nor partitions rows.
         partition.retain(|key| !key.is_constant());
         order.retain(|key| !key.expr.is_constant());
         Ok(Window { name, partition, order, frame })
@@ -278,7 +278,7 @@ impl ExpressionBinder<'_, '_, '_> {
         })
     }
 
-    /// A number that does not change from row to row; not less than `least`.
+    /// Binds a constant number that is at least `least`.
     fn constant(&mut self, arg: &ast::Expr, function: &str, least: i128) -> Bound {
         let bound = self.bind(arg)?;
         let too_small = match bound.as_literal() {
@@ -332,7 +332,7 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 }
 
-/// What the key of an order is compared with at a bound of RANGE: the key as something that is computed with, and the limit.
+/// Returns the two sides of the comparison at a bound of RANGE: the key in a computable type, and the limit.
 fn range_limit(
     window: &str,
     order: &OrderKey,
@@ -353,7 +353,7 @@ fn range_limit(
     if interval.is_some() {
         return Err(MysqlError::range_frame_wants_number(window));
     }
-    // Exact numbers are computed with as DECIMAL, which has room beyond the ends of integers.
+    // Exact numbers are computed as DECIMAL, which has room beyond the range of integers.
     let key = match build::decimal_digits(&key) {
         Some((precision, scale)) => {
             let precision = precision.saturating_add(1).min(leafline_types::decimal::MAX_PRECISION);
@@ -366,7 +366,7 @@ fn range_limit(
     Ok((key, limit))
 }
 
-/// Negative or NULL: no distance between rows.
+/// Whether the value is negative or NULL, and so is not a distance between rows.
 pub fn is_no_distance(amount: &Value) -> bool {
     match amount {
         Value::Null => true,
@@ -408,7 +408,7 @@ fn aggregate_name(aggregate: &ast::Expr) -> String {
     }
 }
 
-/// Gives the window functions of a block their final numbers, in their order, and puts those of one window together.
+/// Gives the window functions of a block their final numbers, in their order, and groups them by window.
 pub(super) fn numbered(block: &mut Block) -> (Vec<BoundWindow>, Vec<ColumnId>) {
     let mut windows: Vec<BoundWindow> = Vec::new();
     let mut numbers = Vec::new();

@@ -5,7 +5,7 @@ use crate::bound::OrderKey;
 use crate::window::{Frame, WindowCall};
 use leafline_expr::Expr;
 
-/// A window whose names are looked up.
+/// A window with resolved names.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Window {
     pub name: String,
@@ -30,12 +30,12 @@ impl Call {
     }
 }
 
-/// Where in a window an expression is bound.
+/// The part of a window in which an expression is bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WindowPlace {
-    /// In the arguments of its function.
+    /// The arguments of the function.
     Argument,
-    /// In the window itself.
+    /// The window specification.
     Specification,
 }
 

@@ -1,8 +1,9 @@
-//! `d IS NULL` in WHERE, of a DATE or DATETIME column that is NOT NULL, finds the rows whose date is `0000-00-00`, which is what drivers
-//! that know no such date read as NULL. MySQL's manual has it under IS NULL.
+//! `d IS NULL` in WHERE, for a NOT NULL column of DATE or DATETIME, finds the rows whose date is `0000-00-00`. Drivers that lack
+//! such a date read it as NULL. (MySQL manual, "IS NULL".)
 //!
-//! It is so for WHERE, for ON of inner joins that no outer join fills with NULL, and for the conditions that their ANDs and ORs join; not
-//! below NOT, in ON of outer joins, in HAVING or in the select list. A column that an outer join may fill with NULL is found for both.
+//! The rule holds for WHERE, for ON of inner joins that no outer join fills with NULL, and for the conditions that their ANDs and
+//! ORs join. It does not hold below NOT, in ON of outer joins, in HAVING or in the select list. For a column that an outer join
+//! may fill with NULL, the test finds both zero dates and NULL.
 
 use leafline_expr::{CompareOp, Expr, ExprKind, build};
 use leafline_types::temporal::{Date, DateTime};
@@ -11,7 +12,7 @@ use leafline_types::{MysqlError, SqlType, Value};
 use super::scope::Block;
 use crate::bound::{BoundSelect, ColumnId, ColumnOrigin, RelationSource};
 
-/// Lets the conditions of a WHERE or ON find zero dates where they ask for NULL.
+/// Rewrites the conditions of a WHERE or ON so that IS NULL finds zero dates.
 pub(super) fn found_as_null(block: &Block, condition: &mut Expr) -> Result<(), MysqlError> {
     match &mut condition.kind {
         ExprKind::And(items) | ExprKind::Or(items) => {
@@ -25,7 +26,7 @@ pub(super) fn found_as_null(block: &Block, condition: &mut Expr) -> Result<(), M
             };
             let is_required = match operand.kind {
                 ExprKind::Column(id) => is_required(block, id),
-                // A column of a query around this one.
+                // The operand is a column of a surrounding query.
                 ExprKind::Outer(_) => !operand.ty.nullable,
                 _ => false,
             };
@@ -43,7 +44,7 @@ pub(super) fn found_as_null(block: &Block, condition: &mut Expr) -> Result<(), M
     }
 }
 
-/// Whether the column is one of a table that declares it NOT NULL.
+/// Whether the column belongs to a table that declares it NOT NULL.
 fn is_required(block: &Block, id: ColumnId) -> bool {
     let Some((relation, ordinal)) = block.relation_of(id) else { return false };
     block.relations.get(relation).is_some_and(|relation| is_required_of(&relation.source, ordinal))

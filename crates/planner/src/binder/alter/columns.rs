@@ -1,4 +1,4 @@
-//! The columns of ALTER TABLE: what becomes of each, new ones, and their places.
+//! The columns of ALTER TABLE: the fate of each old column, the new columns, and their places.
 
 use super::{Alter, AlterWork, Column};
 use crate::binder::table_spec::{column_def, default_value};
@@ -14,7 +14,7 @@ impl Alter<'_> {
         MysqlError::unknown_column(name, &self.old.name)
     }
 
-    /// The old column of that name, unless it is dropped or defined anew already.
+    /// Returns the old column of that name, unless the statement drops it or defines it anew.
     fn column(&mut self, name: &Ident) -> Result<(usize, &mut Column), MysqlError> {
         let unknown = self.unknown(&name.value);
         let at = self.old.column(&name.value);
@@ -36,7 +36,7 @@ impl Alter<'_> {
         alter: &AlterTable,
         convert: Option<Collation>,
     ) -> Result<(), MysqlError> {
-        // Columns that have a new place, with the number of the old one or the new one.
+        // Columns with a new place: the number of the old column, or the new column.
         let mut placed: Vec<(Result<usize, Column>, Option<&ColumnPosition>)> = Vec::new();
         for action in &alter.actions {
             match action {
@@ -65,7 +65,7 @@ impl Alter<'_> {
                 _ => {}
             }
         }
-        // Defaults are set of columns that the statement adds or changes, too.
+        // SET DEFAULT may name columns that the statement adds or changes.
         for action in &alter.actions {
             let AlterAction::SetDefault(name, default) = action else { continue };
             let times = self.times;
@@ -109,7 +109,7 @@ impl Alter<'_> {
             for (column, position) in std::mem::take(&mut waiting) {
                 match self.place_of(position) {
                     Some(at) => self.columns.insert(at, column),
-                    // It comes behind one that gets a place later in the statement.
+                    // The column follows one that gets its place later in the statement.
                     None => waiting.push((column, position)),
                 }
             }
@@ -125,7 +125,7 @@ impl Alter<'_> {
         }
     }
 
-    /// Where a column goes; `None` if the one before it has no place yet.
+    /// Returns the place of a column; `None` if the column before it has no place yet.
     fn place_of(&self, position: Option<&ColumnPosition>) -> Option<usize> {
         match position {
             None => Some(self.columns.len()),
@@ -137,7 +137,7 @@ impl Alter<'_> {
         }
     }
 
-    /// The new column that takes the name of an old one which is dropped.
+    /// Returns the new column that takes the name of a dropped one.
     pub(super) fn made_anew(&self, old: usize) -> Option<&Column> {
         let name = &self.old.columns.get(old)?.name;
         let takes_name =
@@ -145,13 +145,13 @@ impl Alter<'_> {
         self.columns.iter().find(takes_name)
     }
 
-    /// The new column that is made from an old one.
+    /// Returns the new column that is made from an old one.
     pub(super) fn made_from(&self, old: usize) -> Option<&Column> {
         self.columns.iter().find(|column| column.source == Some(old))
     }
 }
 
-/// What a new definition of a column takes.
+/// Returns the work for a new definition of a column.
 pub(super) fn work_of(old: &ColumnDef, new: &ColumnDef) -> AlterWork {
     let expression = |column: &ColumnDef| column.generated.as_ref().map(|one| one.expression.clone());
     let extended = old.collation == new.collation && is_extended(&old.ty, &new.ty);
@@ -164,18 +164,18 @@ pub(super) fn work_of(old: &ColumnDef, new: &ColumnDef) -> AlterWork {
     AlterWork::Definition
 }
 
-/// What a column takes that is new.
+/// Returns the work for a new column.
 pub(super) fn work_of_new(column: &ColumnDef) -> AlterWork {
     let is_computed =
         column.generated.is_some() || matches!(column.default, Some(DefaultValue::Expression(_)));
     match is_computed || column.auto_increment {
         true => AlterWork::Rows,
-        // The rows that there are have the same value in it.
+        // Existing rows all have the same value in the column.
         false => AlterWork::Definition,
     }
 }
 
-/// A column cannot become generated and STORED, or stop being so, by definition alone. Error 3106.
+/// Checks that no column becomes generated and STORED, or stops being so, by its definition alone. Error 3106.
 fn check_stored(old: Option<&ColumnDef>, new: &ColumnDef) -> Result<(), MysqlError> {
     let stored = |column: &ColumnDef| {
         column.generated.as_ref().map(|generated| generated.kind == GeneratedKind::Stored)
@@ -188,7 +188,7 @@ fn check_stored(old: Option<&ColumnDef>, new: &ColumnDef) -> Result<(), MysqlErr
     }
 }
 
-/// SET DEFAULT and DROP DEFAULT.
+/// Applies SET DEFAULT or DROP DEFAULT.
 fn set_default(
     column: &mut ColumnDef,
     default: Option<&leafline_syntax::ast::DefaultValue>,
@@ -210,7 +210,7 @@ fn set_default(
     Ok(())
 }
 
-/// CONVERT TO CHARACTER SET, of one column. TEXT grows so that it has room for as many characters.
+/// Applies CONVERT TO CHARACTER SET to one column. TEXT grows to hold as many characters.
 fn convert_column(column: &mut ColumnDef, collation: Collation) -> Result<(), MysqlError> {
     if !column.ty.is_character() && !column.ty.has_members() {
         return Ok(());

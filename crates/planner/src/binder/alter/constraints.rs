@@ -1,4 +1,4 @@
-//! The constraints of ALTER TABLE: checks, foreign keys, and what expressions keep in place.
+//! The constraints of ALTER TABLE: checks, foreign keys, and the columns that expressions keep in place.
 
 use super::{Alter, AlterWork};
 use crate::binder::row_rules::columns_read;
@@ -8,7 +8,7 @@ use leafline_table::{CheckDef, ColumnDef, DefaultValue, ForeignKeyDef};
 use leafline_types::MysqlError;
 
 impl<'a> Alter<'a> {
-    /// The first column that an expression over the old columns reads and that is not called so any more.
+    /// Returns the first column that an expression over the old columns reads and that is gone or renamed.
     pub(super) fn lost_column(&self, text: &str) -> Result<Option<&'a ColumnDef>, MysqlError> {
         let read = columns_read(text, &self.old.columns, self.context)?;
         let lost = read.into_iter().find_map(|at| {
@@ -19,7 +19,7 @@ impl<'a> Alter<'a> {
         Ok(lost)
     }
 
-    /// Columns that the expressions of others read can be neither dropped nor renamed.
+    /// Checks that columns which expressions of others read are neither dropped nor renamed.
     pub(super) fn check_dependencies(&self) -> Result<(), MysqlError> {
         let kept = self.columns.iter().filter(|column| column.written.is_none() && !column.def.is_hidden());
         for column in kept {
@@ -28,7 +28,7 @@ impl<'a> Alter<'a> {
             {
                 return Err(MysqlError::dependent_by_generated_column(&lost.name));
             }
-            // What SET DEFAULT has given is looked at with the new table.
+            // The check of the new table covers defaults of SET DEFAULT.
             let old = column.source.and_then(|at| self.old.columns.get(at));
             if let Some(DefaultValue::Expression(text)) = &column.def.default
                 && old.is_some_and(|old| old.default == column.def.default)
@@ -78,7 +78,7 @@ impl<'a> Alter<'a> {
                 let read = columns_read(&check.expression, &self.old.columns, self.context)?;
                 let gone = self.old.column(&lost.name).is_some_and(|at| self.made_from(at).is_none());
                 let alone = read.iter().all(|at| self.old.column(&lost.name) == Some(*at));
-                // A constraint of one column goes with it.
+                // A constraint on one column goes with the column.
                 if gone && alone {
                     continue;
                 }
@@ -120,12 +120,12 @@ impl<'a> Alter<'a> {
         Ok(())
     }
 
-    /// The foreign key of that name that the table has.
+    /// Returns the table's foreign key of that name.
     pub(super) fn old_foreign_key(&self, name: &Ident) -> Option<&'a ForeignKeyDef> {
         self.old.foreign_keys.iter().find(|key| key.name.eq_ignore_ascii_case(&name.value))
     }
 
-    /// Which foreign keys come and go. Error 1091 for one that is not there.
+    /// Collects the foreign keys that are added and dropped. Error 1091 for an unknown one.
     pub(super) fn change_foreign_keys(&mut self, actions: &[AlterAction]) -> Result<(), MysqlError> {
         for action in actions {
             match action {

@@ -1,4 +1,4 @@
-//! The indexes of ALTER TABLE: which stay, come and go, and what they become where columns do.
+//! The indexes of ALTER TABLE: kept, added and dropped ones, and the effect of column changes on them.
 
 use super::{Alter, AlterWork, Column};
 use crate::binder::functional_key::{key_columns, name_index, retype};
@@ -10,7 +10,7 @@ use leafline_table::{
 use leafline_types::{MysqlError, SqlType};
 
 impl Alter<'_> {
-    /// `options`: those of the table as it is to be.
+    /// Changes the indexes. `options` are the options of the new table.
     pub(super) fn change_indexes(
         &mut self,
         actions: &[AlterAction],
@@ -29,7 +29,7 @@ impl Alter<'_> {
             };
             spec.parts = index.parts.iter().filter_map(&mut part).collect();
             if anew {
-                // It lost a column, or got another one of that name.
+                // The index lost a column, or a new column took the name of one.
                 spec.existing = None;
             }
             kept.push((index.name.as_str(), spec));
@@ -84,7 +84,7 @@ impl Alter<'_> {
         for (name, spec) in &mut kept {
             let position = self.old.indexes.iter().position(|index| index.name == *name);
             if position.is_some_and(|at| !self.old.is_packed_as(at, spec.packed, options)) {
-                // Its tree has to be another one.
+                // The index needs a new tree.
                 spec.existing = None;
             }
         }
@@ -122,8 +122,8 @@ impl Alter<'_> {
         Ok(())
     }
 
-    /// The columns of functional key parts: those of no index go, the others are put behind all columns and have the types that
-    /// their expressions have now. Error 3837 if an expression lost a column.
+    /// Settles the columns of functional key parts. Columns of no index go; the others move behind all columns and get the types
+    /// that their expressions now have. Error 3837 if an expression lost a column.
     fn settle_key_columns(&mut self) -> Result<(), MysqlError> {
         let (mut hidden, named): (Vec<Column>, Vec<Column>) =
             std::mem::take(&mut self.columns).into_iter().partition(|column| column.def.is_hidden());
@@ -145,7 +145,7 @@ impl Alter<'_> {
     }
 }
 
-/// Changes an option of an index. One that a foreign key has made for itself is the user's from then on.
+/// Changes an option of an index. An index that a foreign key made for itself becomes the user's.
 fn set_option(spec: &mut IndexSpec, action: &AlterAction) {
     spec.for_foreign_key = false;
     match action {
@@ -155,7 +155,7 @@ fn set_option(spec: &mut IndexSpec, action: &AlterAction) {
     }
 }
 
-/// Whether a key part of a column that has another type now can keep its prefix. Where it cannot, the part is the whole column.
+/// Whether a key part whose column changed its type can keep its prefix. A part that cannot becomes the whole column.
 fn may_have_prefix(ty: &SqlType, prefix: u32) -> bool {
     match ty {
         SqlType::Char { len }

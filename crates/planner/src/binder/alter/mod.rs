@@ -1,6 +1,6 @@
-//! ALTER TABLE: from the actions to the table as it is to be, and what that takes.
+//! ALTER TABLE: turns the actions into the new table and the work that it takes.
 //!
-//! All actions name what the table has before any of them is done, as in MySQL; only AFTER names what is there afterwards.
+//! All actions name columns and indexes of the old table, as in MySQL; only AFTER names columns of the new one.
 
 mod columns;
 mod constraints;
@@ -18,59 +18,59 @@ use leafline_table::{
 use leafline_types::temporal::TimeSettings;
 use leafline_types::{Collation, MysqlError};
 
-/// What an alteration takes, at least.
+/// The least work that an alteration takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum AlterWork {
-    /// The definition is changed.
+    /// Change the definition.
     Definition,
-    /// Indexes are built or dropped, rows looked at.
+    /// Build or drop indexes, or check rows.
     Indexes,
-    /// The table is built anew, its values as they are.
+    /// Rebuild the table with its values unchanged.
     Rows,
-    /// The table is built anew, its values converted.
+    /// Rebuild the table with its values converted.
     Conversion,
 }
 
-/// A table as it is to be.
+/// The new table of an ALTER TABLE.
 pub struct AlteredTable {
-    /// It.
+    /// The definition.
     pub spec: TableSpec,
-    /// For each of its columns, the column of the old table that it is made from.
+    /// For each column, the column of the old table that it is made from.
     pub sources: Vec<Option<usize>>,
-    /// For each of its constraints, the column at which it stands, if it is new.
+    /// For each constraint, the column that declares it, if the constraint is new.
     pub owners: Vec<Option<usize>>,
-    /// How many of its constraints it had before.
+    /// Number of constraints of the old table.
     pub old_checks: usize,
-    /// What that takes.
+    /// The work that the alteration takes.
     pub work: AlterWork,
-    /// Those of its constraints that its rows need not meet so far.
+    /// Constraints that existing rows need not meet so far.
     pub unproven_checks: Vec<CheckDef>,
-    /// Its foreign keys that come and go.
+    /// Foreign keys that are added and dropped.
     pub foreign_keys: ForeignKeyChanges,
-    /// ORDER BY.
+    /// The keys of ORDER BY.
     pub order: Vec<IndexSpecPart>,
-    /// AUTO_INCREMENT.
+    /// The value of AUTO_INCREMENT.
     pub next_auto_increment: Option<u64>,
-    /// What is to be told.
+    /// Warnings for the user.
     pub warnings: Vec<MysqlError>,
 }
 
-/// A column on its way.
+/// A column of the new table.
 struct Column {
     def: ColumnDef,
     source: Option<usize>,
-    /// The definition, where it is given anew.
+    /// The new definition, if the statement gives one.
     written: Option<ColumnDefinition>,
 }
 
-/// The alteration at work.
+/// The state of an alteration.
 struct Alter<'a> {
     old: &'a TableDef,
     context: &'a BindContext<'a>,
-    /// The default of columns that are added.
+    /// The default collation of added columns.
     collation: Collation,
     times: TimeSettings<'a>,
-    /// What the old columns become; `None` where they are dropped.
+    /// The new columns of the old ones; `None` for dropped columns.
     fates: Vec<Option<Column>>,
     columns: Vec<Column>,
     indexes: Vec<IndexSpec>,
@@ -82,12 +82,13 @@ struct Alter<'a> {
     notes: Vec<MysqlError>,
 }
 
-/// The table that an ALTER TABLE makes of `old`. `database_collation` is what CONVERT TO CHARACTER SET DEFAULT means, `database` the
-/// one of a new name without any; a default of a TIMESTAMP is in the time zone that is so many seconds ahead of UTC.
+/// Makes the table that an ALTER TABLE makes of `old`. `database_collation` is the collation of CONVERT TO CHARACTER SET DEFAULT;
+/// `database` qualifies a new name without database. A default of a TIMESTAMP is in the time zone that is so many seconds ahead
+/// of UTC.
 ///
 /// # Errors
-/// 1054, 1091, 1176, 3821, 3940 for what the table does not have; 1090, 3108, 3766, 3837, 3959 for columns that cannot go; what is wrong with
-/// a definition in CREATE TABLE.
+/// 1054, 1091, 1176, 3821, 3940 for unknown columns, indexes and constraints; 1090, 3108, 3766, 3837, 3959 for columns that
+/// cannot go; the errors of definitions in CREATE TABLE.
 pub fn altered_table(
     old: &TableDef,
     alter: &AlterTable,
