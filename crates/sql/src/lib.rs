@@ -1,7 +1,7 @@
 //! Sessions and statements: everything between the protocol and the planner.
 //!
 //! | module | does |
-//! ---|---|
+//! |---|---|
 //! | `statement` | runs statements: queries, changes, definitions, SET, maintenance |
 //! | `properties` | says for each kind of statement its command, the privileges it needs and whether it commits |
 //! | `plans` | keeps plans for sessions |

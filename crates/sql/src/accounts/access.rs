@@ -1,8 +1,8 @@
-//! What a session, or the definer of a view, may do.
+//! The rights of a session, or of the definer of a view.
 //!
-//! An [`Access`] is computed when a session begins and whenever accounts have changed since, so that each check is a look at it. What is
-//! granted on everything counts for every database, what is granted on a database for every table of it. Of several grants on databases
-//! whose patterns a name fits the most specific one counts, as in MySQL.
+//! An [`Access`] is computed when a session begins and again after accounts have changed, so that a check is
+//! a lookup. Global privileges hold for every database, privileges on a database for all of its tables. If
+//! several grants on databases have patterns that match a name, the most specific one counts, as in MySQL.
 
 use super::host::{ClientHost, LOCALHOST};
 use super::set::{AccountSet, literal_name};
@@ -17,12 +17,12 @@ use leafline_types::MysqlError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What somebody may do.
+/// The rights of a session or definer.
 #[derive(Debug)]
 pub struct Access {
-    /// That of the accounts that it was computed from.
+    /// Version of the accounts that it was computed from.
     version: u64,
-    /// `None`: everything, whatever the accounts say.
+    /// `None` allows everything, whatever the accounts say.
     rights: Option<Rights>,
 }
 
@@ -32,21 +32,21 @@ struct Rights {
     account: AccountId,
     client: ClientHost,
     global: Privileges,
-    /// On databases, the more specific patterns first.
+    /// Grants on databases, the more specific patterns first.
     databases: Vec<(String, Privileges)>,
     tables: BTreeMap<(String, String), Privileges>,
-    /// Nothing is allowed until the password is changed.
+    /// True if nothing is allowed until the password is changed.
     expired: bool,
 }
 
 impl Access {
-    /// Of a program that embeds the database.
+    /// The rights of a program that embeds the database.
     pub(crate) fn everything(version: u64) -> Access {
         Access { version, rights: None }
     }
 
-    /// Of a client at an address that was let in by `account` when the accounts had that number. Nothing is granted to an account that there is
-    /// no more, whether or not there is another of its name.
+    /// The rights of a client at `client` that logged in as `account` when the accounts had version
+    /// `admitted`. A dropped account has no rights, even if a new one has its name.
     pub(super) fn of(
         version: u64,
         set: &Arc<AccountSet>,
@@ -72,43 +72,43 @@ impl Access {
         Access { version, rights: Some(rights) }
     }
 
-    /// Of the account that a view says, for what the view reads.
+    /// The rights of a view's definer, for reading the view's tables; `None` if the caller's rights apply.
     ///
     /// # Errors
-    /// 1449 if there is no such account any more.
+    /// 1449 if the definer does not exist.
     pub(crate) fn of_definer(&self, view: &ViewDef) -> Result<Option<Access>, MysqlError> {
         let Some(rights) = self.rights.as_ref().filter(|_| !view.by_invoker) else { return Ok(None) };
         let named = definer_of(view);
         let definer = rights.set.definer(&named);
         let definer = definer.ok_or_else(|| MysqlError::no_such_definer(&named.user, &named.host))?;
-        // Where it would be a client: wherever its host part says.
+        // The definer is treated as a client at its host, or at `localhost` if its host is a pattern.
         let host = if definer.host.contains(['%', '_', '/']) { LOCALHOST } else { &definer.host };
         let mut access = Access::of(self.version, &rights.set, definer, (host, u64::MAX));
         if let Some(of_definer) = &mut access.rights {
-            // Grants are for the account itself.
+            // Only grants of exactly this account count.
             of_definer.databases = rights.set.databases_of(definer);
             of_definer.tables = rights.set.tables_of(definer);
         }
         Ok(Some(access))
     }
 
-    /// That of the accounts that it was computed from.
+    /// Version of the accounts that it was computed from.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
-    /// Whether the password has to be changed before anything else.
+    /// True if the password has to be changed first.
     pub(crate) fn is_expired(&self) -> bool {
         self.rights.as_ref().is_some_and(|rights| rights.expired)
     }
 
-    /// The account that a name in a statement means.
+    /// The account that a name in a statement refers to.
     pub(crate) fn account_of(&self, name: &AccountName) -> AccountId {
         if name.current { self.account() } else { AccountId::new(&name.user, &name.host) }
     }
 
-    /// What may be done with a database as a whole, and with every table of it.
+    /// Privileges on a database, which hold for all of its tables.
     pub(crate) fn on_database(&self, database: &str) -> Privileges {
         let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
         let database = system_names::database(database).unwrap_or(database);
@@ -121,8 +121,8 @@ impl Access {
         rights.global | granted | everybody
     }
 
-    /// What may be done with every database that fits a pattern: with the one of that name, if it is a name, else what is granted by that
-    /// very pattern.
+    /// Privileges on the databases that match a pattern: on the database if the pattern is a name, otherwise
+    /// the ones granted on exactly this pattern.
     pub(crate) fn on_pattern(&self, pattern: &str) -> Privileges {
         let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
         match literal_name(pattern) {
@@ -134,12 +134,13 @@ impl Access {
         }
     }
 
-    /// Whether it may know of a database: if it may do anything with it, or with a table in it.
+    /// True if the database is visible: the session has a privilege on it or on a table in it, or SHOW
+    /// DATABASES.
     pub(crate) fn sees_database(&self, database: &str) -> bool {
         self.enters_database(database) || self.on_everything().has(Privilege::ShowDatabases)
     }
 
-    /// Whether it may make a database its current one.
+    /// True if the session may make the database its current one.
     pub(crate) fn enters_database(&self, database: &str) -> bool {
         let Some(rights) = &self.rights else { return true };
         system_names::is_for_everybody(database)
@@ -147,13 +148,13 @@ impl Access {
             || rights.tables.iter().any(|((of, _), granted)| of == database && !granted.is_empty())
     }
 
-    /// Error 1044: a database is nothing for this account.
+    /// Error 1044 for this account and a database.
     pub(crate) fn database_denied(&self, database: &str) -> MysqlError {
         let account = self.account();
         MysqlError::database_access_denied(account.user, account.host, database)
     }
 
-    /// The user, and where the client is.
+    /// The user and the host of the client.
     fn user_and_client(&self) -> (String, String) {
         match &self.rights {
             Some(rights) => (rights.account.user.clone(), rights.client.text().to_owned()),
@@ -161,10 +162,10 @@ impl Access {
         }
     }
 
-    /// Whether every one of `wanted` may be done with a table.
+    /// Checks that all of `wanted` are granted on a table.
     ///
     /// # Errors
-    /// 1142, with those that may not.
+    /// 1142, with the missing privileges.
     pub(crate) fn check_table(
         &self,
         wanted: impl Into<Privileges>,
@@ -175,7 +176,7 @@ impl Access {
         if missing.is_empty() { Ok(()) } else { Err(self.table_denied(&missing.to_string(), table)) }
     }
 
-    /// Whether every one of `wanted` may be done with a database.
+    /// Checks that all of `wanted` are granted on a database.
     ///
     /// # Errors
     /// 1044.
@@ -190,10 +191,10 @@ impl Access {
         }
     }
 
-    /// Whether one of `wanted` is granted on everything.
+    /// Checks that at least one of `wanted` is granted globally.
     ///
     /// # Errors
-    /// 1227, with all of them.
+    /// 1227, with all of `wanted`.
     pub(crate) fn check_any(&self, wanted: &[Privilege]) -> Result<(), MysqlError> {
         if wanted.iter().any(|wanted| self.on_everything().has(*wanted)) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! SHOW PRIVILEGES: what each privilege is about, in the terms of MySQL's lists, by which tools sort them.
+//! SHOW PRIVILEGES: the contexts of each privilege in MySQL's words, by which tools sort them.
 
 use super::{Privilege, Privileges, Reach};
 use crate::result::RowSet;
@@ -23,7 +23,7 @@ pub(crate) fn privileges() -> RowSet {
     rows
 }
 
-/// With one capital at the beginning.
+/// Changes a name to lower case, but for its first letter.
 fn sentence(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().into_iter().chain(letters.map(|letter| letter.to_ascii_lowercase())).collect()

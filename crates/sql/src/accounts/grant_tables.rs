@@ -1,4 +1,4 @@
-//! The tables that accounts are in, with MySQL's columns.
+//! Definitions of the grant tables, with MySQL's columns.
 
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_syntax::Privilege;
@@ -14,12 +14,13 @@ pub(crate) const DYNAMIC: &str = "global_grants";
 const COLUMNS: &str = "columns_priv";
 const ROUTINES: &str = "procs_priv";
 
-/// Characters of a host, at most: as in MySQL 5.7. With 255 keys would be too long for pages of 4 KiB.
+/// Greatest length of a host, in characters: as in MySQL 5.7. With 255 characters keys would not fit pages of
+/// 4 KiB.
 pub(crate) const MAX_HOST: usize = 60;
-/// Characters of a user, at most.
+/// Greatest length of a user name, in characters.
 pub(crate) const MAX_USER: usize = 32;
 
-/// Columns of `user` between the privileges and the password: MySQL's for transports and limits.
+/// Number of columns of `user` between the privileges and the password: MySQL's columns of TLS and limits.
 pub(crate) const TRANSPORT_COLUMNS: usize = 8;
 
 /// The columns of `user` for static privileges, in MySQL's order.
@@ -55,7 +56,7 @@ pub(crate) const USER_PRIVILEGES: [(&str, Privilege); 29] = [
     ("Create_tablespace_priv", Privilege::CreateTablespace),
 ];
 
-/// The columns of `user` behind those, in MySQL's order. Roles came later.
+/// The columns of `user` for privileges on roles, which follow much later in MySQL's order.
 pub(crate) const ROLE_PRIVILEGES: [(&str, Privilege); 2] =
     [("Create_role_priv", Privilege::CreateRole), ("Drop_role_priv", Privilege::DropRole)];
 
@@ -192,7 +193,7 @@ fn set(name: &str, members: &[&str]) -> ColumnDef {
     ColumnDef::new(name, SqlType::Set(members.into()), false, Collation::Utf8mb3GeneralCi)
 }
 
-/// Those of MySQL's tables that have no rows here, because nothing is granted on columns and routines. Tools ask for them.
+/// MySQL's tables of privileges on columns and routines, which stay empty. Tools ask for them.
 pub(crate) fn empty_tables() -> [TableSpec; 2] {
     let moment =
         || ColumnDef::new("Timestamp", SqlType::DateTime { fsp: 0 }, true, Collation::Utf8mb3GeneralCi);
@@ -211,7 +212,7 @@ pub(crate) fn empty_tables() -> [TableSpec; 2] {
         moment(),
     ]);
     [
-        // MySQL's key would be too long for pages of 4 KiB.
+        // No key: MySQL's would not fit pages of 4 KiB.
         table(COLUMNS, of_columns, &[]),
         table(ROUTINES, of_routines, &["Host", "User", "Db", "Routine_name", "Routine_type"]),
     ]

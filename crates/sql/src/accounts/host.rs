@@ -1,25 +1,25 @@
-//! The host parts of accounts: which clients they are for, and which of several is the more specific one.
+//! The host parts of accounts: which clients match, and which of several host parts is more specific.
 //!
-//! | host | is for |
+//! | host | matches |
 //! |---|---|
 //! | `localhost` | clients of this machine: by the socket, or from a loopback address |
 //! | `192.0.2.1`, `2001:db8::1` | that address |
 //! | `192.0.2.0/255.255.255.0`, `192.0.2.0/24` | the addresses that have these bits |
 //! | `192.0.2.%`, `%` | texts like the pattern: the address, and `localhost` for clients of this machine |
-//! | another name | nobody: names are not looked up |
+//! | another name | no client: names are not looked up |
 //!
-//! Exact names and addresses come first, then networks, those of fewer addresses first, then patterns, by how late their first wildcard
-//! is, then `%`, and last the empty one, which is for everybody, too.
+//! Exact names and addresses are the most specific. Networks come next, the smaller first, then patterns, the
+//! ones with a later first wildcard first, then `%`, and last the empty host, which also matches everything.
 
 use crate::like::like;
 use std::net::IpAddr;
 
 /// The name of this machine.
 pub const LOCALHOST: &str = "localhost";
-/// For everybody.
+/// The host that matches all clients.
 pub const ANY: &str = "%";
 
-/// A host part.
+/// The host part of an account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct HostPattern {
     text: String,
@@ -30,14 +30,14 @@ pub(crate) struct HostPattern {
 enum Kind {
     Name,
     Address(IpAddr),
-    /// An address, and the bits of it that count.
+    /// Address bits, mask, and whether it is IPv4.
     Network(u128, u128, bool),
     Pattern,
     Any,
     Empty,
 }
 
-/// Where a client is.
+/// The host of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ClientHost {
     text: String,
@@ -46,7 +46,7 @@ pub(crate) struct ClientHost {
 }
 
 impl ClientHost {
-    /// From `localhost` or an address.
+    /// Parses `localhost` or an address.
     pub(crate) fn new(text: &str) -> ClientHost {
         let address = text.parse::<IpAddr>().ok().map(|address| address.to_canonical());
         let is_here = address.map_or(text == LOCALHOST, |address| address.is_loopback());
@@ -54,18 +54,18 @@ impl ClientHost {
         ClientHost { text, address, is_here }
     }
 
-    /// Whether it is on this machine.
+    /// True if the client is on this machine.
     pub(crate) fn is_here(&self) -> bool {
         self.is_here
     }
 
-    /// As messages name it.
+    /// The host as messages show it.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// The bits of an address, and whether it has but 32 of them.
+/// The bits of an address, and whether it is IPv4.
 fn bits(address: IpAddr) -> (u128, bool) {
     match address {
         IpAddr::V4(address) => (address.to_bits().into(), true),
@@ -101,7 +101,7 @@ impl HostPattern {
         HostPattern { text: text.to_owned(), kind }
     }
 
-    /// Whether a client may be there.
+    /// True if the host part matches a client.
     pub(crate) fn matches(&self, client: &ClientHost) -> bool {
         match &self.kind {
             Kind::Any | Kind::Empty => true,
@@ -117,7 +117,7 @@ impl HostPattern {
         }
     }
 
-    /// What comes first is more specific.
+    /// Rank of the host part; a lower rank is more specific.
     pub(crate) fn rank(&self) -> (u8, usize) {
         match &self.kind {
             Kind::Name | Kind::Address(_) => (0, 0),

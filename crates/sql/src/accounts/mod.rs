@@ -1,30 +1,29 @@
-//! Who may connect, and what each may do.
+//! Accounts and their rights.
 //!
-//! Accounts and what is granted to them are rows of MySQL's grant tables in the database `mysql`, so that they are as durable as anything
-//! else. In memory there is one `AccountSet` of all of them, which is replaced as a whole when a statement has written another one; a
-//! number that goes up with it tells sessions to look again.
+//! Accounts and grants are rows of MySQL's grant tables in the database `mysql`, so that they are as durable
+//! as any other data. Memory holds one `AccountSet` of all of them. A statement that changes accounts writes
+//! a new set and then replaces the set as a whole; a version number that grows with it tells sessions to look
+//! again.
 //!
-//! | module | is |
+//! | module | does |
 //! |---|---|
-//! | [`password`] | how passwords are kept, and checked |
-//! | `host` | the host parts of accounts |
-//! | `set` | accounts and grants as they are at one moment |
-//! | `stored` | the same on disk |
-//! | `grant_tables` | the tables that they are in |
-//! | `access` | what one account may do |
-//! | `authorize` | what each kind of statement asks for |
-//! | `visible` | what a session may know of |
-//! | `users` | CREATE, ALTER, DROP, RENAME USER and SET PASSWORD |
-//! | `grants` | GRANT and REVOKE |
-//! | `described` | SHOW PRIVILEGES |
-//! | `shown` | SHOW GRANTS and SHOW CREATE USER, the privileges of information_schema |
+//! | [`password`] | stores and checks passwords |
+//! | `host` | matches the host parts of accounts |
+//! | `set` | holds accounts and grants at one moment |
+//! | `stored` | reads and writes them on disk |
+//! | `grant_tables` | defines their tables |
+//! | `access` | computes the rights of one account |
+//! | `described` | answers SHOW PRIVILEGES |
 //!
-//! An account without a password may be used from this machine only (a Unix socket, a loopback address), whatever its host part says; with
-//! one, from wherever that says. A program that embeds the database has no account and may do everything.
+//! The statements about accounts (CREATE USER, GRANT, SHOW GRANTS and so on) are in `statement::account`.
 //!
-//! Only a database that was just made gets an account, `root`, without a password. Where the accounts cannot be read, because a page is
-//! damaged or a repair has lost them, everybody is *locked* out: the server turns them away, until root's password is set by a program that
-//! has the database's files.
+//! An account without a password accepts clients of this machine only (a Unix socket, a loopback address),
+//! whatever its host part says; with a password its host part decides. A program that embeds the database has
+//! no account and may do everything.
+//!
+//! Only a new database gets an account, `root`, without a password. If the accounts cannot be read, because a
+//! page is damaged or a repair has lost them, the server refuses all logins until a program with access to
+//! the database's files sets root's password.
 
 mod access;
 mod described;
@@ -51,43 +50,44 @@ use set::{Account, AccountSet, Secret};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The user of the first account.
+/// Name of the first account.
 pub const ROOT: &str = "root";
 
-/// What unlocks the account.
+/// Advice for unlocking the accounts.
 const SET_PASSWORD: &str = "To set a password, open the database in the shell (`leafline DIR`) while no server has it open, and say: \
                             ALTER USER root IDENTIFIED BY '...'";
 
-/// How a client is let in by the server. A program that embeds the database needs no account.
+/// How the server lets a client in. A program that embeds the database needs no login.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Login {
-    /// By this password. Where there is none, from this machine.
+    /// The client has to prove this password; an account without one accepts clients of this machine.
     Password(StoredPassword),
-    /// Not at all: the account is locked, or what is on disk does not say which password it has. Why, and what to do about it.
+    /// No login is possible: the account is locked or its stored password cannot be read. Holds the reason
+    /// and the remedy.
     Locked(String),
 }
 
 impl Login {
-    /// Whether everybody on this machine is let in.
+    /// True if clients of this machine need no password.
     pub fn is_without_password(&self) -> bool {
         matches!(self, Login::Password(password) if password.is_none())
     }
 }
 
-/// The accounts, in memory as on disk.
+/// The accounts, the same in memory as on disk.
 pub struct Accounts {
     engine: Arc<Engine>,
     /// `default_authentication_plugin`.
     pub(crate) default_plugin: AuthPlugin,
     current: RwLock<Arc<AccountSet>>,
-    /// How often they have changed; it goes up after `current` was replaced.
+    /// Version of `current`; grows after `current` was replaced.
     version: AtomicU64,
     changing: Mutex<()>,
 }
 
 impl Accounts {
-    /// Reads the accounts, making the account `root`, without a password, in a database that was just made. Where they cannot be read they
-    /// are locked, so that no damage opens a server to anybody.
+    /// Reads the accounts. A new database gets the account `root` without a password. If the accounts cannot
+    /// be read, all are locked, so that damage opens no server to anybody.
     pub(crate) fn open(engine: &Arc<Engine>, default_plugin: AuthPlugin) -> Result<Accounts, MysqlError> {
         let damaged = |why: String| AccountSet { damage: Some(why), ..AccountSet::default() };
         let set = if stored::is_new(engine) {
@@ -114,7 +114,7 @@ impl Accounts {
         })
     }
 
-    /// An account without a password that may do everything.
+    /// A new account with all privileges and without a password.
     pub(crate) fn administrator(plugin: AuthPlugin) -> Account {
         let mut account = Account::new(StoredPassword::none(plugin));
         account.global = Privileges::EVERYTHING;
@@ -122,8 +122,8 @@ impl Accounts {
         account
     }
 
-    /// The account that lets in a client at `host` (`localhost`, or an address) who calls itself `user`, and how. `None` if there is none,
-    /// or if it has no password and the client is not on this machine.
+    /// The account for a client at `host` (`localhost`, or an address) that names itself `user`, and how it
+    /// logs in. `None` if no account matches, or if it has no password and the client is not on this machine.
     pub fn login(&self, user: &str, host: &str) -> Option<(AccountId, Login)> {
         let set = self.set();
         if let Some(why) = &set.damage {
@@ -143,42 +143,43 @@ impl Accounts {
         Some((id.clone(), login))
     }
 
-    /// Whether an account lets clients in by TLS alone.
+    /// True if the account accepts TLS connections alone.
     pub fn requires_tls(&self, account: &AccountId) -> bool {
         self.set().accounts.get(account).is_some_and(|account| account.requires_tls)
     }
 
-    /// How many sessions an account may have at a time; `None` for any number.
+    /// Limit of the account's sessions; `None` for no limit.
     pub(crate) fn most_sessions(&self, account: &AccountId) -> Option<u32> {
         let set = self.set();
         let most = set.accounts.get(account)?.max_user_connections;
         (most > 0).then_some(most)
     }
 
-    /// Why nobody can log in, if what is on disk does not say who may, and what to do about it.
+    /// Why all accounts are locked, and the remedy; `None` if they could be read.
     pub fn damage(&self) -> Option<String> {
         self.set().damage.clone()
     }
 
-    /// The accounts as they are now.
+    /// The current accounts.
     pub(crate) fn set(&self) -> Arc<AccountSet> {
         self.current.read().clone()
     }
 
-    /// Whether there is an account for a view that names this one.
+    /// True if some account can be the definer `named` of a view.
     pub(crate) fn has_definer(&self, named: &AccountId) -> bool {
         self.set().definer(named).is_some()
     }
 
-    /// How often the accounts have changed.
+    /// Number of changes of the accounts.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// What a client at `host` may do that was let in by `account` when the accounts had the number `admitted`; everything without an account.
+    /// Rights of a client at `host` that logged in as `account` when the accounts had version `admitted`; all
+    /// rights without an account.
     pub(crate) fn access(&self, account: Option<&AccountId>, host: &str, admitted: u64) -> Access {
-        // A set that is newer than its number is looked at again.
+        // The version is read first: if the set is newer than it, the session looks again.
         let version = self.version();
         match account {
             Some(account) => Access::of(version, &self.set(), account, (host, admitted)),
@@ -186,19 +187,19 @@ impl Accounts {
         }
     }
 
-    /// Keeps others from changing accounts.
+    /// Locks the accounts against other changes.
     pub(crate) fn alone(&self) -> MutexGuard<'_, ()> {
         self.changing.lock()
     }
 
-    /// Puts `set` in the place of the accounts that are there, on disk and then in memory.
+    /// Replaces the accounts by `set`, on disk and then in memory.
     pub(crate) fn put(&self, set: AccountSet, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
         stored::write(&self.engine, &set)?;
         self.replace(set);
         Ok(())
     }
 
-    /// Has what is on disk be in force. Where it has no accounts those that there were stay.
+    /// Reloads the accounts from disk. If the tables are empty, the accounts in memory stay.
     pub(crate) fn reload(&self, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
         if let Some(set) = stored::read(&self.engine)?.filter(|set| !set.accounts.is_empty()) {
             self.replace(set);

@@ -1,4 +1,4 @@
-//! Passwords as accounts keep them: what is needed to check one, never the password itself.
+//! Stored passwords: enough to check a password, never the password itself.
 //!
 //! | plugin | `authentication_string` |
 //! |---|---|
@@ -6,11 +6,12 @@
 //! | `mysql_native_password` | `*` and 40 hexadecimal digits: SHA-1 of the SHA-1 of the password |
 //! | `caching_sha2_password` | `$A$`, three hexadecimal digits (thousands of rounds), `$`, 20 bytes of salt, 43 characters of digest |
 //!
-//! The digest of the second is that of sha256-crypt (U. Drepper, "Unix crypt using SHA-256 and SHA-512") over the longer salt. It takes a
-//! millisecond on purpose, and it cannot check an answer to a challenge. So the SHA-256 of the SHA-256 of a password that was right once is
-//! kept in memory, with all clones of the [`StoredPassword`], and never on disk.
+//! The digest of `caching_sha2_password` is sha256-crypt (U. Drepper, "Unix crypt using SHA-256 and SHA-512")
+//! with a longer salt. It takes a millisecond on purpose, and it cannot check the answer to a challenge. So
+//! the SHA-256 of the SHA-256 of a verified password is kept in memory, shared by all clones of the
+//! [`StoredPassword`], and never written to disk.
 //!
-//! Answers are compared byte by byte to the end, so that time says nothing about them.
+//! Comparisons read all bytes, so that their time tells nothing about the password.
 
 mod sha256_crypt;
 
@@ -25,17 +26,17 @@ use std::sync::{Arc, OnceLock};
 /// Bytes of a challenge to a client.
 pub const CHALLENGE_BYTES: usize = 20;
 
-/// Bytes of the longest password that `caching_sha2_password` takes, as in MySQL: hashing time grows with it.
+/// Longest password of `caching_sha2_password`, in bytes, as in MySQL: the time of hashing grows with it.
 pub const MAX_SHA2_PASSWORD: usize = 256;
 
 const NATIVE_BYTES: usize = 20;
 const SALT_BYTES: usize = 20;
-/// What begins the `authentication_string`: digest type A.
+/// Prefix of the `authentication_string`: digest type A.
 const SHA2_PREFIX: &str = "$A$";
-/// Thousands of rounds of a new password, as MySQL's `caching_sha2_password_digest_rounds` has it.
+/// Thousands of rounds for a new password, as in MySQL's `caching_sha2_password_digest_rounds`.
 const THOUSANDS: u32 = 5;
 
-/// How a client proves that it knows a password.
+/// The method by which a client proves that it knows a password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AuthPlugin {
     /// `mysql_native_password`.
@@ -46,7 +47,6 @@ pub enum AuthPlugin {
 }
 
 impl AuthPlugin {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             AuthPlugin::Native => "mysql_native_password",
@@ -54,7 +54,7 @@ impl AuthPlugin {
         }
     }
 
-    /// The plugin of that name, in any case.
+    /// The plugin of a name, in any case.
     pub fn from_name(name: &str) -> Option<AuthPlugin> {
         [AuthPlugin::Native, AuthPlugin::CachingSha2]
             .into_iter()
@@ -62,18 +62,18 @@ impl AuthPlugin {
     }
 }
 
-/// What the answer to a challenge shows.
+/// Result of checking the answer to a challenge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The client knows the password.
     Right,
-    /// It does not.
+    /// The client does not know the password.
     Wrong,
-    /// The answer does not tell: the password itself is needed.
+    /// The answer cannot be checked: the password itself is needed.
     Unknown,
 }
 
-/// A password, as it is kept.
+/// A stored password, or none.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredPassword(Kind);
 
@@ -89,7 +89,7 @@ struct Sha2Password {
     thousands: u32,
     salt: [u8; SALT_BYTES],
     digest: [u8; sha256_crypt::CHARACTERS],
-    /// SHA-256 of the SHA-256 of the password, once it was seen.
+    /// SHA-256 of the SHA-256 of the password, after it was verified once.
     seen: Arc<OnceLock<[u8; 32]>>,
 }
 
@@ -102,7 +102,7 @@ impl PartialEq for Sha2Password {
 impl Eq for Sha2Password {}
 
 impl fmt::Debug for StoredPassword {
-    /// Without the hash: it may go to a log.
+    /// Prints no hash, because the text may go to a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is = if self.is_none() { "no password" } else { "a password" };
         write!(f, "{is} ({})", self.plugin().name())
@@ -110,12 +110,12 @@ impl fmt::Debug for StoredPassword {
 }
 
 impl StoredPassword {
-    /// No password, of an account whose next one is kept for `plugin`.
+    /// No password; `plugin` applies to the next one.
     pub fn none(plugin: AuthPlugin) -> StoredPassword {
         StoredPassword(Kind::None(plugin))
     }
 
-    /// The password `plain`, with a salt of its own where the plugin has one; an empty one is none.
+    /// The password `plain` under a fresh salt if the plugin has one; an empty text is no password.
     ///
     /// # Errors
     /// 1819 if it is longer than the plugin allows; 1105 if the system gives no random bytes.
@@ -134,7 +134,7 @@ impl StoredPassword {
         }))
     }
 
-    /// A password that nobody knows: what there is to check where there is no account, so that it takes as long.
+    /// A password that nobody knows, to be checked where no account matches, so that a refusal takes as long.
     ///
     /// # Errors
     /// 1105 if the system gives no random bytes.
@@ -144,7 +144,7 @@ impl StoredPassword {
         Ok(StoredPassword(Kind::CachingSha2(password)))
     }
 
-    /// What [`authentication_string`](Self::authentication_string) has written; `None` if it is not such a text.
+    /// Parses the text of [`authentication_string`](Self::authentication_string); `None` if it is malformed.
     pub fn parse(plugin: AuthPlugin, text: &str) -> Option<StoredPassword> {
         Some(StoredPassword(match plugin {
             _ if text.is_empty() => Kind::None(plugin),
@@ -153,7 +153,7 @@ impl StoredPassword {
         }))
     }
 
-    /// The text by which `mysql.user` keeps it.
+    /// The text that `mysql.user` stores.
     pub fn authentication_string(&self) -> String {
         match &self.0 {
             Kind::None(_) => String::new(),
@@ -169,7 +169,7 @@ impl StoredPassword {
         }
     }
 
-    /// How it is checked.
+    /// The plugin that checks the password.
     pub fn plugin(&self) -> AuthPlugin {
         match &self.0 {
             Kind::None(plugin) => *plugin,
@@ -178,12 +178,12 @@ impl StoredPassword {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is no password.
     pub fn is_none(&self) -> bool {
         matches!(self.0, Kind::None(_))
     }
 
-    /// Whether the password is `plain`. From then on answers to challenges can be checked.
+    /// Checks the password `plain`. After a success answers to challenges can be checked as well.
     pub fn verify(&self, plain: &[u8]) -> bool {
         match &self.0 {
             Kind::None(_) => plain.is_empty(),
@@ -192,7 +192,7 @@ impl StoredPassword {
         }
     }
 
-    /// What the answer of this password's plugin to `challenge` shows. An empty one says that the client has no password.
+    /// Checks the answer of this password's plugin to `challenge`. An empty answer claims no password.
     pub fn check_answer(&self, challenge: &[u8; CHALLENGE_BYTES], answer: &[u8]) -> Verdict {
         let is_right = match &self.0 {
             Kind::None(_) => answer.is_empty(),
@@ -200,14 +200,15 @@ impl StoredPassword {
             Kind::Native(hash) => is_native_answer(answer, challenge, hash),
             Kind::CachingSha2(password) => match password.seen.get() {
                 Some(seen) if is_sha2_answer(answer, challenge, seen) => true,
-                // Another password may have the same digest no more than this one: but then it is not this answer's fault.
+                // The kept hash may belong to another password with the same digest, so a mismatch does not
+                // prove the answer wrong.
                 _ => return Verdict::Unknown,
             },
         };
         if is_right { Verdict::Right } else { Verdict::Wrong }
     }
 
-    /// The double SHA-1 by which a client of `mysql_native_password`, too, knows its password.
+    /// The double SHA-1, which a client of `mysql_native_password` computes as well.
     pub fn native_hash(&self) -> Option<&[u8; NATIVE_BYTES]> {
         match &self.0 {
             Kind::Native(hash) => Some(hash),
@@ -234,7 +235,7 @@ impl Sha2Password {
     }
 }
 
-/// The client answers `SHA1(password) XOR SHA1(challenge + SHA1(SHA1(password)))`.
+/// Checks `SHA1(password) XOR SHA1(challenge + SHA1(SHA1(password)))`, the client's answer.
 fn is_native_answer(answer: &[u8], challenge: &[u8; CHALLENGE_BYTES], stored: &[u8; NATIVE_BYTES]) -> bool {
     let Ok(answer) = <&[u8; NATIVE_BYTES]>::try_from(answer) else { return false };
     let mask: [u8; NATIVE_BYTES] = Sha1::new().chain_update(challenge).chain_update(stored).finalize().into();
@@ -242,7 +243,7 @@ fn is_native_answer(answer: &[u8], challenge: &[u8; CHALLENGE_BYTES], stored: &[
     are_equal(&twice, stored)
 }
 
-/// The client answers `SHA256(password) XOR SHA256(SHA256(SHA256(password)) + challenge)`.
+/// Checks `SHA256(password) XOR SHA256(SHA256(SHA256(password)) + challenge)`, the client's answer.
 fn is_sha2_answer(answer: &[u8], challenge: &[u8; CHALLENGE_BYTES], seen: &[u8; 32]) -> bool {
     let Ok(answer) = <&[u8; 32]>::try_from(answer) else { return false };
     let mask: [u8; 32] = Sha256::new().chain_update(seen).chain_update(challenge).finalize().into();
@@ -255,7 +256,7 @@ fn xor<const N: usize>(mut bytes: [u8; N], mask: [u8; N]) -> [u8; N] {
     bytes
 }
 
-/// Looks at all bytes, whichever differ.
+/// Compares all bytes, wherever the first difference is.
 fn are_equal<const N: usize>(a: &[u8; N], b: &[u8; N]) -> bool {
     a.iter().zip(b).fold(0, |differences, (a, b)| differences | (a ^ b)) == 0
 }
@@ -264,7 +265,7 @@ fn double_sha1(password: &[u8]) -> [u8; NATIVE_BYTES] {
     Sha1::digest(Sha1::digest(password)).into()
 }
 
-/// Random characters of ASCII, but those that end a text or a part of it.
+/// Random ASCII characters without NUL and `$`, which end a text or a part of it.
 fn salt() -> Result<[u8; SALT_BYTES], MysqlError> {
     let mut bytes = [0; SALT_BYTES];
     OsRng.try_fill_bytes(&mut bytes).map_err(MysqlError::unknown_error)?;

@@ -1,25 +1,26 @@
-//! Accounts on disk: MySQL's grant tables, in the database `mysql`, with its columns.
+//! Accounts on disk: MySQL's grant tables, with its columns, in the database `mysql`.
 //!
 //! | table | a row is |
 //! |---|---|
-//! | `user` | an account: how it is let in, and what is granted on everything |
+//! | `user` | an account: its login and its global privileges |
 //! | `global_grants` | a dynamic privilege |
-//! | `db` | what is granted on databases whose names fit a pattern |
-//! | `tables_priv` | what is granted on a table |
-//! | `columns_priv`, `procs_priv` | none: nothing is granted on columns and routines |
+//! | `db` | privileges on databases whose names match a pattern |
+//! | `tables_priv` | privileges on a table |
+//! | `columns_priv`, `procs_priv` | none: Leafline has no privileges on columns and routines |
 //!
-//! All rows are written by one transaction. Of statements only an INSERT of rows as they are here adds to them, as a dump of all databases has it
-//! ([`is_readable`]); others are 1142, so that what is there can be read.
+//! One transaction writes all rows. The only statement that may change these tables is an INSERT of
+//! well-formed rows, as in a dump of all databases ([`is_readable`]); others fail with 1142, so that the
+//! tables stay readable.
 //!
-//! A database of before has a `mysql.user` with fewer columns, of one of these forms. Its rows are taken into a table of the form of today,
-//! called `user_upgraded`, which then changes places with it by one change of the catalog; what a crash leaves of that is dropped or finished the
-//! next time.
+//! The `mysql.user` of an older database has fewer columns. An upgrade copies its rows to a table of the
+//! current form, `user_upgraded`, which then takes its place by one change of the catalog. After a crash the
+//! next open drops what is left of an upgrade, and repeats it if the old table is still in place.
 //!
 //! | columns | form |
 //! |---|---|
-//! | 4 | host, user, plugin and hash, before there were privileges: whoever has a row may do everything |
-//! | 39 | without the eight columns of transports and limits: none is asked for |
-//! | 47 | that of today |
+//! | 4 | host, user, plugin and hash, from before there were privileges: each account may do everything |
+//! | 39 | without the eight columns of TLS and limits: no account has any |
+//! | 47 | the current form |
 
 use super::Accounts;
 use super::grant_tables::*;
@@ -39,7 +40,7 @@ fn string(value: &str) -> Value {
     Value::string(value)
 }
 
-/// The number of N or Y.
+/// The ENUM value N or Y.
 fn choice(yes: bool) -> Value {
     Value::UInt(1 + u64::from(yes))
 }
@@ -67,7 +68,7 @@ fn moment(value: Option<&Value>) -> Option<DateTime> {
     }
 }
 
-/// A moment, to the second.
+/// A time, to the second.
 fn seconds(moment: Option<DateTime>) -> Value {
     moment.map_or(Value::Null, Value::DateTime)
 }
@@ -86,7 +87,8 @@ fn user_row(id: &AccountId, account: &Account) -> Row {
     row
 }
 
-/// How clients have to come, and how many at a time. Nothing is asked of certificates, and nothing limited by the hour.
+/// Values of the columns of TLS and limits. Certificates are not examined, and there are no limits by the
+/// hour.
 fn transport_values(requires_tls: bool, most: u32) -> [Value; TRANSPORT_COLUMNS] {
     let nothing = || Value::bytes(Vec::new());
     let [questions, updates, connections] = [Value::UInt(0), Value::UInt(0), Value::UInt(0)];
@@ -131,7 +133,7 @@ fn key_of(row: &[Value], columns: &[usize]) -> Vec<String> {
     columns.iter().map(text).collect()
 }
 
-/// A table, the columns of its key, and its rows by these.
+/// A table, the positions of its key columns, and its rows by key.
 type Wanted = (TableSpec, &'static [usize], BTreeMap<Vec<String>, Row>);
 
 /// The rows of all tables.
@@ -171,10 +173,11 @@ fn rows_of(set: &AccountSet) -> [Wanted; 6] {
     ]
 }
 
-/// Makes what is on disk say what `set` says, by one transaction. A table that is not there is made with its rows, by itself.
+/// Changes the tables to hold `set`, in one transaction. A missing table is created with its rows first, in a
+/// transaction of its own.
 ///
 /// # Errors
-/// What the engine returns; nothing has been changed then.
+/// Errors of the engine; nothing is changed then.
 pub(crate) fn write(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlError> {
     let mut changes = Vec::new();
     for (spec, key, rows) in rows_of(set) {
@@ -204,10 +207,10 @@ pub(crate) fn write(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlE
     Ok(())
 }
 
-/// What is on disk, brought into the form of today. `None` if there is no table of accounts.
+/// Reads the accounts, after upgrading the tables to the current form. `None` if `mysql.user` does not exist.
 ///
 /// # Errors
-/// What the engine returns.
+/// Errors of the engine.
 pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlError> {
     finish_upgrade(engine)?;
     if engine.catalog().table(SYSTEM_DATABASE, USER).is_none() {
@@ -235,7 +238,7 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     } else {
         for spec in empty_tables() {
             if engine.catalog().table(SYSTEM_DATABASE, &spec.name).is_none() {
-                // Where that is not possible they come with the next change of accounts.
+                // On failure the next change of accounts creates the table.
                 let _ = system_table::make(engine, &spec, &[]);
             }
         }
@@ -243,7 +246,8 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     Ok(Some(set))
 }
 
-/// The tables were not all made, before there were privileges or a crash: who may do everything that is static may do what is dynamic, too.
+/// Completes the tables, some of which are missing in a database from before there were privileges or after a
+/// crash: an account with all static privileges gets all dynamic ones.
 fn complete(engine: &Arc<Engine>, set: &mut AccountSet) -> Result<(), MysqlError> {
     let all = Privileges::STATIC | Privilege::GrantOption;
     for account in set.accounts.values_mut().filter(|account| account.global.has_all(all)) {
@@ -253,7 +257,7 @@ fn complete(engine: &Arc<Engine>, set: &mut AccountSet) -> Result<(), MysqlError
     write(engine, set)
 }
 
-/// Whether a row can be read as one of that table.
+/// True if a row is well-formed for the table.
 pub(crate) fn is_readable(table: &str, row: &[Value]) -> bool {
     let mut set = AccountSet::default();
     let read = match table {
@@ -270,7 +274,7 @@ pub(crate) fn unreadable(table: &str) -> MysqlError {
     MysqlError::unknown_error(format_args!("a row of mysql.{table} cannot be understood"))
 }
 
-/// The rows of a table; none if it is not there.
+/// The rows of a table; none if it does not exist.
 fn rows(engine: &Arc<Engine>, name: &str) -> Result<Vec<Row>, MysqlError> {
     if engine.catalog().table(SYSTEM_DATABASE, name).is_none() {
         return Ok(Vec::new());
@@ -282,7 +286,7 @@ fn rows(engine: &Arc<Engine>, name: &str) -> Result<Vec<Row>, MysqlError> {
 fn read_dynamic(set: &mut AccountSet, row: &[Value]) -> Option<()> {
     let [user, host, privilege, grantable] = row else { return None };
     let privilege = Privilege::from_name(privilege.as_str()?)?;
-    // What an account has that is lost is lost, too.
+    // Privileges of a lost account are ignored.
     if let Some(account) = set.accounts.get_mut(&AccountId::new(user.as_str()?, host.as_str()?)) {
         account.global |= privilege.into();
         if is_yes(Some(grantable)) {
@@ -313,24 +317,26 @@ fn read_table(set: &mut AccountSet, row: &[Value]) -> Option<()> {
     Some(())
 }
 
-/// Whether nothing was ever made in the database; a crash may have come between the making of the database `mysql` and of its tables.
+/// True if nothing was ever created in the database. A crash may have left the database `mysql` without
+/// tables.
 pub(crate) fn is_new(engine: &Engine) -> bool {
     let catalog = engine.catalog();
     catalog.databases().all(|database| database.name == SYSTEM_DATABASE)
         && catalog.tables(SYSTEM_DATABASE).next().is_none()
 }
 
-/// Makes the tables of a new database: that of accounts with its first rows, so that a crash leaves both or none.
+/// Creates the tables of a new database. The table of accounts is created together with its first rows, so
+/// that a crash leaves both or none.
 ///
 /// # Errors
-/// What the engine returns.
+/// Errors of the engine.
 pub(crate) fn make(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlError> {
     let users: Vec<Row> = set.accounts.iter().map(|(id, account)| user_row(id, account)).collect();
     system_table::make(engine, &user_table(USER), &users)?;
     write(engine, set)
 }
 
-/// What a crash has left of an upgrade.
+/// Drops what a crash left of an upgrade.
 fn finish_upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
     for left in [UPGRADED, OUTDATED] {
         engine.ddl().drop_table(SYSTEM_DATABASE, left, true)?;
@@ -349,7 +355,7 @@ fn account_of_before(row: &[Value]) -> Option<(AccountId, Account)> {
     account(&[before, &transport_values(false, 0), behind].concat())
 }
 
-/// Brings a table of accounts of before into the form of today.
+/// Upgrades an older table of accounts to the current form.
 fn upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
     let outdated = engine.table(SYSTEM_DATABASE, USER)?;
     let mut set = AccountSet::default();

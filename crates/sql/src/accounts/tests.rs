@@ -1,4 +1,5 @@
-//! Every kind of statement asks, and nothing tells of what one may not know.
+//! Every kind of statement checks privileges, and no statement reveals an object that its account may not
+//! see.
 
 use crate::accounts::AccountId;
 use crate::information_schema::TABLES;
@@ -38,7 +39,7 @@ fn session_of(instance: &Arc<Instance>, user: &str) -> Session {
     instance.new_session(instance.new_connection_id(), (user, "localhost"), Some(account)).unwrap()
 }
 
-/// The kind of a statement. There is no arm for others.
+/// Name of a kind of statement. Without a default arm a new kind does not compile.
 fn kind_of(kind: &StatementKind) -> &'static str {
     match kind {
         StatementKind::Query(_) => "query",
@@ -105,10 +106,10 @@ fn kind_of(kind: &StatementKind) -> &'static str {
     }
 }
 
-/// Nothing that anybody else has: it asks for nothing.
+/// Mark of a kind that concerns the session alone and needs no privilege.
 const OF_THE_SESSION: &str = "of the session";
 
-/// For each kind of statement that asks for something, statements that somebody without privileges may not run.
+/// For each kind that needs a privilege, statements that fail without privileges.
 const REFUSED: &[(&str, &[&str])] = &[
     ("query", &["SELECT * FROM s.secret", "TABLE s.secret"]),
     ("insert", &["INSERT INTO s.secret VALUES (1)", "REPLACE INTO s.secret VALUES (1)"]),
@@ -206,7 +207,7 @@ const OF_EACH_KIND: &str = "SELECT 1;INSERT INTO t VALUES (1);UPDATE t SET a=1;D
     PREPARE p FROM 'SELECT 1';EXECUTE p;DO 1;SET RESOURCE GROUP g;CREATE USER x;ALTER USER x;DROP USER x;RENAME USER x TO y;GRANT USAGE ON *.* TO x;\
     REVOKE USAGE ON *.* FROM x;LOCK TABLES t READ;BEGIN;COMMIT;ROLLBACK";
 
-/// What somebody is told who may not do something.
+/// Error codes of missing privileges.
 const DENIED: [u16; 6] = [1044, 1045, 1095, 1142, 1143, 1227];
 
 #[test]
@@ -250,7 +251,7 @@ fn every_kind_of_statement_asks() {
     );
 }
 
-/// A database with much that joe may not know of.
+/// A database with many objects that joe may not see.
 fn hushed() -> Arc<Instance> {
     let instance = open(&SimulatedEnv::new());
     let mut root = instance.connect().unwrap();
@@ -283,12 +284,12 @@ fn hushed() -> Arc<Instance> {
     instance
 }
 
-/// Whether a text tells of something.
+/// True if a text reveals a hidden object.
 fn told(text: &str) -> bool {
     text.to_lowercase().contains("hush")
 }
 
-/// What one may not know of is found in nothing that one can read: no table, listing, definition, message or plan.
+/// A hidden object appears in nothing that joe can read: no table, listing, definition, message or plan.
 #[test]
 fn nothing_tells_of_what_one_may_not_know() {
     let instance = hushed();
@@ -338,7 +339,7 @@ fn nothing_tells_of_what_one_may_not_know() {
         };
         assert!(!told(&said), "{sql}: {said}");
         if told(sql) {
-            // It names what it was asked for.
+            // The message repeats a name of the statement.
             continue;
         }
         let warnings = rows(&mut joe, "SHOW WARNINGS").map(|rows| format!("{rows:?}")).unwrap();
@@ -349,7 +350,7 @@ fn nothing_tells_of_what_one_may_not_know() {
     assert!(!told(&traced), "{traced}");
 }
 
-/// Names that are there, and names that are not, are told alike.
+/// Existing and missing names give equal errors.
 #[test]
 fn an_error_does_not_tell_whether_a_name_is_there() {
     let mut joe = session_of(&hushed(), "joe");
@@ -443,7 +444,8 @@ fn an_account_without_a_password_is_for_this_machine() {
     assert_eq!(AccountId::root(), AccountId::new("root", "%"));
 }
 
-/// Each power cut on the way from the table of accounts of before there were privileges leaves accounts that may do everything.
+/// A power cut at any write of the upgrade of an old table of accounts leaves accounts that may do
+/// everything.
 #[test]
 fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_whatever_happens() {
     use crate::system_table;
@@ -515,7 +517,7 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         if !was_cut && cut > 0 {
             break;
         }
-        // Each write of the way, coarsely where there are many.
+        // Cuts at each write, more coarsely where there are many.
         cut += 1 + cut / 16;
     }
     assert!(cut > 3, "cut {cut}");

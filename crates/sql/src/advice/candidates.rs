@@ -1,8 +1,11 @@
-//! Which indexes could serve a statement: what it asks of each of its tables, and lists of columns made of that.
+//! Finds the indexes that could serve a statement: what the statement asks of each of its tables, and lists
+//! of columns made of that.
 //!
-//! What a condition says about a column is asked of the constraint that an index on the column alone would be read by, so that an index is
-//! thought of for whatever it could be read by. First come the columns that are fixed to a value (by constants, or by the rows of one other table
-//! of a join), those that are in most demand first, then one that lies in a range, or those that rows are wanted in the order of; each
+//! To learn what a condition says about a column, the code derives its constraint for an index on that column
+//! alone, so that every kind of constraint is recognized. A list begins with the columns that are fixed to a
+//! value (by constants, or by the rows of one other table of a join), the most demanded first. Then comes one
+//! column that lies in a range, or the columns of a wanted order. Each list also exists extended by the other
+//! columns that the statement reads, so that its index is covering.
 //! list is also extended by the other columns that the statement reads, so that rows need not be fetched.
 
 use leafline_access::constraint::{Constraint, IndexKeyPart};
@@ -13,43 +16,44 @@ use leafline_types::{KeyPart, SqlType};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Lists that are made for one table of a statement, at most; the shorter ones come first.
+/// Limit of the lists for one table of a statement; shorter lists come first.
 const MOST: usize = 32;
-/// Columns of a list that is extended to hold all that is read.
+/// Limit of the columns of an extended list.
 const MOST_COVERING: usize = 8;
-/// Columns with ranges that are tried.
+/// Limit of the tried columns with ranges.
 const MOST_RANGES: usize = 3;
 
-/// What a statement asks of one of its tables; columns by their positions.
+/// The columns that a statement needs of one of its tables, by position.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub table: Arc<TableDef>,
-    /// Equal to something that is known when the statement begins.
+    /// Columns equal to a value that is known when the statement begins.
     pub equal: BTreeSet<usize>,
-    /// One of a list.
+    /// Columns in a list of values.
     listed: BTreeSet<usize>,
     ranges: BTreeSet<usize>,
-    /// In branches of ORs.
+    /// Columns in branches of ORs.
     either: BTreeSet<usize>,
-    /// Equal to columns of another relation, by its position; what a subquery delivers is compared with the query around it.
+    /// Columns equal to columns of another relation, by its position. The output of a subquery counts as
+    /// compared with the outer query.
     joined: BTreeMap<usize, BTreeSet<usize>>,
-    /// The columns rows are wanted in the order of, and whether descending.
+    /// Columns of wanted orders, with true for descending.
     orders: Vec<Vec<(usize, bool)>>,
     used: BTreeSet<usize>,
 }
 
-/// Columns of an index that could be.
+/// Columns of a possible index.
 #[derive(Clone, Debug)]
 pub(super) struct List {
     pub parts: Vec<IndexPart>,
-    /// It was extended by all that the statement reads.
+    /// True for a list extended by all columns that the statement reads.
     pub is_extended: bool,
 }
 
-/// How much a column is in demand as one that is fixed.
+/// How often statements fix a column to a value.
 pub(super) type Demand = HashMap<(TableId, usize), f64>;
 
-/// What a query block asks of its tables.
+/// The needs of a query block, for each of its tables.
 pub(super) fn wanted(block: &BoundSelect, is_subquery: bool) -> Vec<Wanted> {
     let mut found = Vec::new();
     for (relation, source) in block.relations.iter().enumerate() {
@@ -103,12 +107,13 @@ impl Of<'_> {
         self.origin(column).filter(|(relation, _)| *relation == self.relation).map(|(_, ordinal)| ordinal)
     }
 
-    /// The column of the relation that an expression is.
+    /// The column of the relation that an expression consists of.
     fn column(&self, expr: &Expr) -> Option<usize> {
         self.ordinal(expr.as_column()?)
     }
 
-    /// The conditions of WHERE and joins, with the columns of the relation by their positions and those of others behind them.
+    /// The conditions of WHERE and joins. Columns of the relation have their positions; columns of others
+    /// come after them.
     fn conditions(&self) -> Vec<Expr> {
         fn of_tree<'t>(tree: &'t JoinTree, found: &mut Vec<&'t Expr>) {
             match tree {
@@ -167,7 +172,7 @@ impl Wanted {
         }
     }
 
-    /// What a condition says about an index on a column alone, if it bounds one.
+    /// The constraint of a condition on an index of one column, if it bounds the column.
     fn constraint(&self, column: usize, condition: &Expr) -> Option<Constraint> {
         let width = self.table.columns.len();
         let definition = self.table.columns.get(column)?;
@@ -183,7 +188,7 @@ impl Wanted {
         (!built.constraint.is_unbounded()).then_some(built.constraint)
     }
 
-    /// ORDER BY, GROUP BY, DISTINCT and MIN or MAX, where they are of this table alone.
+    /// Collects ORDER BY, GROUP BY, DISTINCT and MIN or MAX as far as they concern this table alone.
     fn orders(&mut self, of: &Of<'_>) {
         let block = of.block;
         let order = block.order_by.iter().map(|key| Some((of.column(&key.expr)?, key.descending)));
@@ -193,7 +198,7 @@ impl Wanted {
             let keys: Option<Vec<_>> = keys.collect();
             let arguments = aggregation.aggregates.iter().flat_map(|aggregate| &aggregate.call.args);
             for column in arguments.filter_map(|argument| of.column(argument)) {
-                // The least and the greatest of a group are at its ends.
+                // The least and the greatest value of a group are at its ends.
                 orders.push(keys.clone().map(|keys| keys.into_iter().chain([(column, false)]).collect()));
             }
             orders.push(keys);
@@ -248,7 +253,7 @@ impl Wanted {
         lists.found
     }
 
-    /// Whether a column can be a part as a whole, and named.
+    /// True if a whole column can be a part of an index and can be named.
     fn can_be_part(&self, column: usize) -> bool {
         self.table
             .columns
@@ -257,7 +262,7 @@ impl Wanted {
     }
 }
 
-/// Lists on their way.
+/// Collects lists.
 struct Lists<'w> {
     wanted: &'w Wanted,
     found: Vec<List>,
@@ -265,7 +270,7 @@ struct Lists<'w> {
 }
 
 impl Lists<'_> {
-    /// Adds a list, each column where it comes first, if there is no index that begins so.
+    /// Adds a list, each column at its first position, unless an index begins with it.
     fn add(&mut self, columns: Vec<(usize, bool)>) {
         let mut parts: Vec<IndexPart> = Vec::with_capacity(columns.len());
         for (column, descending) in columns {

@@ -1,4 +1,5 @@
-//! Indexes of the tables of a workload that nothing needs: those that begin another one, and those that no statement reads.
+//! Indexes of a workload's tables that are not needed: prefixes of other indexes, and indexes that no
+//! statement reads.
 
 use super::choose::{Chooser, total};
 use super::redundant::begins_with;
@@ -10,7 +11,7 @@ use leafline_types::MysqlError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What can be dropped once the indexes that are chosen are there.
+/// The indexes that can be dropped once the chosen ones exist.
 pub(super) fn drops(session: &Session, chosen: &Chooser) -> Result<Vec<Advice>, MysqlError> {
     let read = chosen.queries.iter().flat_map(|query| &query.wanted);
     let tables: BTreeMap<TableId, Arc<TableDef>> =
@@ -65,7 +66,7 @@ fn reason(
     })
 }
 
-/// Whether an index may be what a foreign key is looked up by.
+/// True if a foreign key may need the index for lookups.
 fn serves_foreign_key(session: &Session, table: &TableDef, index: &IndexDef) -> bool {
     let Some(first) = index.parts.first().map(|part| part.column) else { return false };
     let catalog = session.instance.engine().catalog();

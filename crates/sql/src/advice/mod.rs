@@ -1,17 +1,17 @@
-//! Advice on indexes: ADVISE, which `leafline advise` sends, too.
+//! Advice on indexes: ADVISE, which `leafline advise` sends as well.
 //!
 //! | module | does |
 //! |---|---|
-//! | `workload` | the statements: from digests, or a text |
-//! | `candidates` | which indexes could serve each |
-//! | `pricing` | what statements cost with indexes that are not there, and what these cost in writes and space |
-//! | `choose` | the indexes that gain most, one after the other |
-//! | `drops` | indexes that nothing needs |
-//! | `verify` | builds what is proposed, and measures |
-//! | `redundant` | indexes that do nothing that another does not |
+//! | `workload` | collects the statements from digests or a text |
+//! | `candidates` | finds indexes that could serve each statement |
+//! | `pricing` | prices statements with hypothetical indexes, and the writes and space of an index |
+//! | `choose` | chooses the indexes that gain most, one after the other |
+//! | `drops` | finds indexes that are not needed |
+//! | `verify` | builds proposed indexes and measures them |
+//! | `redundant` | finds indexes that another one replaces |
 //!
-//! Nothing is changed unless VERIFY says so. What statements gain is the difference of two prices of the optimizer, with the constants of the
-//! device that plans are made for.
+//! Nothing is changed except by VERIFY. The gain of a statement is the difference of two prices of the
+//! optimizer, with the device profile that plans are priced with.
 
 mod candidates;
 mod choose;
@@ -33,38 +33,39 @@ use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 use verify::Measure;
 
-/// Something to do about an index.
+/// A proposed change of an index.
 struct Advice {
     table: Arc<TableDef>,
     /// `CREATE INDEX` or `DROP INDEX`.
     action: &'static str,
-    /// The statement that does it.
+    /// The statement that makes the change.
     statement: String,
-    /// The statement that undoes it.
+    /// The statement that reverts it.
     undo: Option<String>,
-    /// What all reads of the workload cost, before it is done and after, microseconds.
+    /// Price of all reads of the workload before and after the change, microseconds.
     before_us: f64,
     after_us: f64,
-    /// What it adds to the cost of the writes of the workload, microseconds.
+    /// Additional cost of the workload's writes, microseconds.
     writes_us: f64,
-    /// What it adds to the size of the table.
+    /// Additional bytes of the table.
     bytes: f64,
     why: String,
-    /// What measuring it has shown.
+    /// Result of measuring.
     verified: Option<String>,
 }
 
-/// ADVISE: of the statements of a text, or those that were run so far. With `verify` the indexes that are proposed are built, and those
-/// are dropped again that do not make the workload's queries faster.
+/// ADVISE: proposes indexes for the statements of a text, or for the statements that have run so far. With
+/// `verify` it builds the proposed indexes, and drops the ones that do not make the workload's queries
+/// faster.
 ///
 /// # Errors
-/// 1317 and 3024; with `verify` those of building an index.
+/// 1317 and 3024; with `verify` errors of building an index.
 pub(crate) fn advise(session: &mut Session, text: Option<&str>, verify: bool) -> Result<RowSet, MysqlError> {
     let measure: Option<Measure<'_>> = if verify { Some(&mut verify::time_us) } else { None };
     advise_by(session, text, measure)
 }
 
-/// The same with another measure.
+/// Does the work of [`advise`], with any measure.
 fn advise_by(
     session: &mut Session,
     text: Option<&str>,
@@ -124,12 +125,12 @@ fn rows(advice: &[Advice]) -> RowSet {
     rows
 }
 
-/// A table in a statement.
+/// The name of a table in a statement.
 fn table_name(table: &TableDef) -> String {
     format!("{}.{}", quoted(&table.database), quoted(&table.name))
 }
 
-/// The parts of an index as they are written.
+/// The parts of an index in a statement.
 fn part_list(table: &TableDef, parts: &[IndexPart]) -> String {
     let part = |part: &IndexPart| {
         let column = table.columns.get(part.column)?;

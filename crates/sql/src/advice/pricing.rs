@@ -1,4 +1,4 @@
-//! What statements would cost with indexes that are not there, and what an index would cost in writes and space.
+//! Prices of statements with hypothetical indexes, and the cost of an index in writes and space.
 
 use super::workload::Query;
 use crate::session::{HypotheticalIndexes, Session};
@@ -9,35 +9,35 @@ use leafline_types::MysqlError;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Characters of the name of an index that is made of those of its columns.
+/// Limit of the characters of an index name that is made of column names.
 const MOST_NAME: usize = 60;
 
-/// What a plan is expected to do.
+/// Estimates of a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Priced {
     /// Microseconds.
     pub cost_us: f64,
-    /// Rows that it delivers, or that are changed.
+    /// Rows of the result, or changed rows.
     pub rows: f64,
-    /// The numbers of the indexes that it may read.
+    /// Ids of the indexes that the plan may read.
     pub indexes: BTreeSet<u64>,
 }
 
-/// An index that could be built.
+/// A proposed index.
 #[derive(Debug)]
 pub(super) struct Proposal {
     pub table: Arc<TableDef>,
     pub parts: Vec<IndexPart>,
     pub spec: IndexSpec,
-    /// Its number while it is hypothetical.
+    /// Id as a hypothetical index.
     pub id: u64,
     pub bytes: f64,
-    /// What keeping it up to date costs the workload, microseconds.
+    /// Cost of the workload's writes to it, microseconds.
     pub writes_us: f64,
 }
 
 impl Session {
-    /// Prices a statement as if these indexes were there, and no other that is not.
+    /// Prices a statement with the hypothetical indexes of `supposed` and no others.
     pub(super) fn price(
         &mut self,
         query: &Query,
@@ -52,7 +52,7 @@ impl Session {
         Ok(Priced { cost_us: planned.cost_us(), rows: planned.expected_rows(), indexes: planned.indexes() })
     }
 
-    /// How large an index is, or would be.
+    /// The size of an index, which may be hypothetical.
     pub(super) fn index_size(&self, table: &TableDef, index: &IndexDef) -> Result<Estimate, MysqlError> {
         let instance = self.instance.clone();
         Ok(instance.statistics().size(instance.engine(), table, index)?)
@@ -68,7 +68,8 @@ impl Session {
         size.leaves * self.instance.engine().store().page_size() as f64
     }
 
-    /// What an index costs the writes of a workload, whose statements change as many rows as were found when they were priced.
+    /// The cost of an index for the writes of a workload. The number of rows that a statement changes comes
+    /// from its price.
     pub(super) fn writes_us<'q>(
         &self,
         (table, index): (&TableDef, &IndexDef),
@@ -82,7 +83,7 @@ impl Session {
             for change in query.changes.iter().filter(|change| change.table == table.id) {
                 let rows = change.rows.map(|rows| rows as f64).or(query.affected).unwrap_or(priced.rows);
                 let per_row = match &change.columns {
-                    // The old entry goes, and a new one comes.
+                    // An update of a key deletes the old entry and inserts a new one.
                     Some(columns) if index.key_columns.iter().any(|column| columns.contains(column)) => 2.0,
                     Some(_) => 0.0,
                     None => 1.0,
@@ -93,7 +94,7 @@ impl Session {
         entries * one
     }
 
-    /// A proposal of an index; `None` if the table cannot have it.
+    /// Proposes an index; `None` if the table cannot have it.
     pub(super) fn propose<'q>(
         &mut self,
         table: &Arc<TableDef>,

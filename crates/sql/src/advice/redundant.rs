@@ -1,17 +1,18 @@
-//! Indexes that another one of the table makes redundant.
+//! Indexes that another index of the table makes redundant.
 
 use leafline_table::{IndexDef, TableDef};
 use std::sync::Arc;
 
-/// An index, and one that does what it does.
+/// A redundant index, and the one that replaces it.
 pub(crate) struct Redundant<'t> {
     pub index: &'t Arc<IndexDef>,
     pub dominant: &'t Arc<IndexDef>,
 }
 
-/// The redundant indexes of a table, as MySQL's `sys.schema_redundant_indexes` has them: those with the same parts as one that is unique
-/// where they are not, or else whose name comes first; those that are not unique and are a prefix of another; and
-/// unique ones that begin with another unique one. Indexes with functional parts are compared like others.
+/// The redundant indexes of a table, as in MySQL's `sys.schema_redundant_indexes`. An index is redundant if
+/// another has the same parts and is unique where it is not, or has the earlier name; if it is not unique and
+/// a prefix of another; or if it is unique and begins with another unique index. Indexes with functional
+/// parts are compared like others.
 pub(crate) fn redundant_indexes(table: &TableDef) -> Vec<Redundant<'_>> {
     let all = || table.indexes.iter().filter(|index| !index.parts.is_empty());
     let mut found = Vec::new();
@@ -36,7 +37,7 @@ fn makes_redundant(dominant: &IndexDef, index: &IndexDef) -> bool {
     }
 }
 
-/// Whether an index has the parts of another, and in the same order or the reverse of it, before all others.
+/// True if `index` begins with the parts of `first`, in the same or in the reverse order.
 pub(crate) fn begins_with(index: &IndexDef, first: &IndexDef) -> bool {
     let pairs = || index.parts.iter().zip(&first.parts);
     let same = |turned: bool| {

@@ -1,4 +1,4 @@
-//! Workloads whose best indexes are known.
+//! Workloads with known best indexes.
 
 use super::advise_by;
 use super::verify::run;
@@ -23,7 +23,7 @@ fn rows(session: &mut Session, sql: &str) -> Vec<Vec<Value>> {
     rows
 }
 
-/// Forgets what was run.
+/// Resets the digests.
 const CLEAR: &str = "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest";
 
 /// 20,000 orders of 2,000 customers.
@@ -44,9 +44,9 @@ fn shop() -> (Arc<Instance>, Session) {
     ] {
         rows(&mut session, sql);
     }
-    // What has filled it is no part of the workload.
+    // The statements that filled the tables are not part of the workload.
     rows(&mut session, CLEAR);
-    // Whatever is in memory.
+    // The price must not depend on the device of this machine.
     rows(&mut session, "SET leafline_device = 'reference'");
     (instance, session)
 }
@@ -55,7 +55,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The statements that are advised.
+/// The advised statements.
 fn advised(session: &mut Session, workload: &str) -> Vec<String> {
     let sql = format!("ADVISE FROM '{}'", workload.replace('\'', "''"));
     rows(session, &sql).iter().map(|row| text(&row[3])).collect()
@@ -124,7 +124,8 @@ fn an_index_that_a_later_one_replaces_is_left_out_again() {
         &mut session,
         "INSERT INTO visits SELECT id, id % 3, id * 7919 % 2000, id % 1000, REPEAT('p', 600) FROM orders",
     );
-    // The first statement alone wants (b); what serves the second one is read for it, too, by a leap for each `a`.
+    // The first statement alone wants (b). It can also read the index of the second one, with a leap for each
+    // `a`.
     let found = advised(
         &mut session,
         "SELECT * FROM visits WHERE b = 5; SELECT * FROM visits WHERE a = 2 ORDER BY b, c LIMIT 10",
@@ -207,15 +208,15 @@ fn what_is_built_to_verify_it_stays_only_if_it_gains() {
     assert_eq!(text(&found[0][10]), "kept: 20000 us before, 10 us after");
     let indexes = rows(&mut session, "SHOW INDEX FROM orders");
     assert_eq!(indexes.iter().map(|row| text(&row[2])).collect::<Vec<_>>(), ["PRIMARY", "customer"]);
-    // Nothing is left to gain.
+    // No gain is left.
     assert!(advise_by(&mut session, Some(workload), Some(&mut examined)).unwrap().rows.is_empty());
-    // A machine on which nothing helps.
+    // A measure by which no index helps.
     let mut same = |_: &mut Session, _: &[&Query]| Ok(7.0);
     let workload = "SELECT * FROM orders WHERE status = 5 AND amount = 3";
     let found = advise_by(&mut session, Some(workload), Some(&mut same)).unwrap().rows;
     assert_eq!(text(&found[0][10]), "dropped again: 7 us before, 7 us after");
     assert_eq!(rows(&mut session, "SHOW INDEX FROM orders").len(), indexes.len());
-    // As it is measured in earnest.
+    // The real measure.
     let found = rows(&mut session, &format!("ADVISE VERIFY FROM '{workload}'"));
     assert!(found.iter().any(|row| text(&row[10]).contains(" us before, ")), "{found:?}");
 }

@@ -1,8 +1,8 @@
-//! Proposals put to the test: each index is built, the queries of the workload that read its table are run before and after, and the index
-//! is dropped again if they are no faster.
+//! Tests proposals: builds each index, runs the queries that read its table before and after, and drops the
+//! index again if they are no faster.
 //!
-//! Of each query the best of several runs counts. Only queries that change and lock nothing are run; what the index costs writers is not
-//! measured.
+//! The best of several runs of a query counts. Only queries that change and lock nothing are run; the cost of
+//! the index for writes is not measured.
 
 use super::Advice;
 use super::workload::Query;
@@ -10,15 +10,15 @@ use crate::session::{Outcome, Session};
 use leafline_types::MysqlError;
 use std::time::Instant;
 
-/// Runs of each query; the first ones read what is not in memory.
+/// Number of runs of each query; the first ones read pages that are not in memory.
 const RUNS: usize = 5;
-/// The share of the time that has to be saved.
+/// Share of the time that an index has to save.
 const LEAST_SAVED: f64 = 0.05;
 
-/// What queries cost as they are run, as often as the workload runs them.
+/// Measures the cost of queries, each as often as the workload runs it.
 pub(super) type Measure<'m> = &'m mut dyn FnMut(&mut Session, &[&Query]) -> Result<f64, MysqlError>;
 
-/// Builds and measures what is proposed.
+/// Builds and measures the proposed indexes.
 pub(super) fn verify(
     session: &mut Session,
     queries: &[Query],
@@ -47,14 +47,14 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// Runs a statement that defines something.
+/// Runs a DDL statement.
 fn define(session: &mut Session, sql: &str) -> Result<(), MysqlError> {
     let statement = session.parse(sql)?;
     session.run_statement(&statement, sql, &[])?;
     Ok(())
 }
 
-/// How long they take, microseconds.
+/// Time of the queries, microseconds.
 pub(super) fn time_us(session: &mut Session, queries: &[&Query]) -> Result<f64, MysqlError> {
     let mut sum = 0.0;
     for query in queries {

@@ -1,4 +1,4 @@
-//! The statements that advice is for, and what each of them does: from digests, with a sample of each, or from a text.
+//! The statements of a workload and what each of them does: from the samples of digests, or from a text.
 
 use super::candidates::{Wanted, wanted};
 use crate::session::Session;
@@ -10,52 +10,52 @@ use leafline_table::TableId;
 use leafline_types::MysqlError;
 use std::collections::{BTreeSet, HashMap};
 
-/// Statements that are looked at, at most: those that took most time, or are in the text most often.
+/// Limit of the statements: the ones with the most time, or that occur most often in the text.
 const MOST: usize = 500;
 /// Bytes by which statements are told apart.
 const MOST_TEXT: usize = 1024;
 
-/// Statements that are alike, and one of them.
+/// A statement that stands for all with its digest.
 #[derive(Debug)]
 pub(super) struct Query {
     pub sql: String,
     pub database: Option<String>,
-    /// How often they run.
+    /// Number of executions.
     pub runs: f64,
-    /// EXPLAIN of it.
+    /// EXPLAIN of the statement.
     pub explain: Statement,
-    /// What it asks of tables.
+    /// What the statement needs of its tables.
     pub wanted: Vec<Wanted>,
-    /// What it changes.
+    /// What the statement changes.
     pub changes: Vec<Change>,
-    /// It is a query that locks nothing, so that it can be run to see how long it takes.
+    /// True for a query that locks nothing, so that it may be run for measuring.
     pub only_reads: bool,
-    /// Rows that it changes each time, if that was counted.
+    /// Rows changed by an execution, if that was counted.
     pub affected: Option<f64>,
 }
 
-/// What a statement does to the rows of a table.
+/// A change of a table's rows.
 #[derive(Debug)]
 pub(super) struct Change {
     pub table: TableId,
-    /// The columns that an UPDATE sets; `None`: rows come or go.
+    /// Columns that an UPDATE sets; `None` for inserts and deletes.
     pub columns: Option<BTreeSet<usize>>,
-    /// Rows of VALUES.
+    /// Number of rows of VALUES.
     pub rows: Option<usize>,
 }
 
-/// Statements that are alike, as they are collected.
+/// A statement before it is parsed.
 struct Sample {
     sql: String,
     database: Option<String>,
     runs: f64,
     affected: Option<f64>,
-    /// By how much it is more important than others.
+    /// Importance of the statement.
     weight: f64,
 }
 
 impl Session {
-    /// What was run so far, as far as a sample was kept.
+    /// The statements that have run so far, as far as their digests have samples.
     pub(super) fn workload_of_digests(&mut self) -> Result<Vec<Query>, MysqlError> {
         let mut samples = Vec::new();
         for digest in self.instance.digests().all() {
@@ -73,7 +73,8 @@ impl Session {
         self.queries(samples, false)
     }
 
-    /// The statements of a text. USE says in which database those behind it run; what else is no query or change is passed over.
+    /// The statements of a text. USE sets the database for the statements after it; other statements than
+    /// queries and changes are skipped.
     pub(super) fn workload_of_text(&mut self, text: &str) -> Result<Vec<Query>, MysqlError> {
         let mode = self.settings.lex_mode();
         let mut database = self.database().map(str::to_owned);
@@ -103,7 +104,7 @@ impl Session {
         self.queries(samples, true)
     }
 
-    /// The statements that can be planned, the most important ones. With `tells` a note is given of each of the others.
+    /// The most important statements that can be planned. With `tells` each other one gives a note.
     fn queries(&mut self, mut samples: Vec<Sample>, tells: bool) -> Result<Vec<Query>, MysqlError> {
         samples.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         samples.truncate(MOST);
@@ -122,7 +123,7 @@ impl Session {
         Ok(queries)
     }
 
-    /// Does something with another current database.
+    /// Runs `work` with another current database.
     pub(super) fn in_database<T>(
         &mut self,
         database: Option<&str>,
@@ -138,14 +139,14 @@ impl Session {
         }
         let done = work(self);
         match before {
-            // It may have been dropped meanwhile.
+            // The former database may have been dropped meanwhile.
             Some(before) => self.set_database(&before)?,
             None => self.forget_database(),
         }
         done
     }
 
-    /// Looks at a statement; `None` for one that is neither a query nor a change of rows.
+    /// Analyses a statement; `None` if it is neither a query nor a change of rows.
     fn query_of(&mut self, sample: &Sample) -> Result<Option<Query>, MysqlError> {
         let statement = self.parse(&sample.sql)?;
         if !matches!(
@@ -187,7 +188,7 @@ impl Session {
     }
 }
 
-/// What a statement changes.
+/// The changes that a statement makes.
 fn changes(bound: &BoundKind) -> Vec<Change> {
     match bound {
         BoundKind::Select(_) => Vec::new(),

@@ -1,8 +1,8 @@
-//! How long statements took: how many of them in each of a fixed number of classes of time.
+//! Histogram of execution times: counts in a fixed number of classes.
 //!
-//! A class reaches from one time to an eighth of an octave (9 %) beyond: those of [`LEAST`] and less are one, and the last has all that is
-//! longer than a quarter of an hour. A quantile is the upper end of the class that it is in, so that it is too large by 9 % at most. When a class is
-//! full, all are halved: the shares stay.
+//! A class is an eighth of an octave (9 %) wide. The first class has all times up to [`LEAST`], the last all
+//! times longer than a quarter of an hour. A quantile is the upper end of its class, so it is too large by 9
+//! % at most. When a class is full, all counts are halved, which keeps the shares.
 
 use std::array;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 /// Classes of an octave, as a power of two.
 const STEPS: u32 = 3;
-/// Octaves.
+/// Number of octaves.
 const OCTAVES: u32 = 32;
-/// Classes.
+/// Number of classes.
 pub const CLASSES: usize = (OCTAVES << STEPS) as usize;
-/// The shortest time that is told from shorter ones, nanoseconds, as a power of two.
+/// Upper end of the times in the first class: nanoseconds, as a power of two.
 const LEAST: u32 = 8;
 
-/// The classes: 1 KiB.
+/// Counts of the classes: 1.5 KiB.
 #[derive(Debug)]
 pub struct Histogram([AtomicU32; CLASSES]);
 
@@ -31,13 +31,13 @@ impl Default for Histogram {
 fn class_of(time: Duration) -> usize {
     let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1 << LEAST);
     let octave = nanoseconds.ilog2();
-    // The bits behind the first.
+    // The bits after the first one.
     let step = (nanoseconds >> (octave - STEPS)) & ((1 << STEPS) - 1);
     let class = u64::from((octave - LEAST) << STEPS) + step;
     usize::try_from(class).unwrap_or(CLASSES).min(CLASSES - 1)
 }
 
-/// Where a class ends.
+/// Upper end of a class.
 fn end_of(class: usize) -> Duration {
     let next = class as u64 + 1;
     let octave = (next >> STEPS) + u64::from(LEAST);
@@ -46,36 +46,37 @@ fn end_of(class: usize) -> Duration {
 }
 
 impl Histogram {
-    /// Counts `times` statements that took so long.
+    /// Counts `times` executions of duration `time`.
     pub fn add(&self, time: Duration, times: u32) {
         let Some(class) = self.0.get(class_of(time)) else { return };
         if class.fetch_add(times, Ordering::Relaxed) > u32::MAX / 2 {
             for class in &self.0 {
-                // What others count meanwhile may be lost, which is little of so many.
+                // A concurrent count may be lost, which is little of so many.
                 class.store(class.load(Ordering::Relaxed) / 2, Ordering::Relaxed);
             }
         }
     }
 
-    /// How many there are in each class.
+    /// The counts of all classes.
     pub fn counts(&self) -> Vec<u32> {
         self.0.iter().map(|class| class.load(Ordering::Relaxed)).collect()
     }
 
-    /// Puts the number of a class in place.
+    /// Sets the count of a class.
     pub fn set(&self, class: usize, count: u32) {
         if let Some(class) = self.0.get(class) {
             class.store(count, Ordering::Relaxed);
         }
     }
 
-    /// Begins to count from zero.
+    /// Sets all counts to zero.
     pub fn reset(&self) {
         self.0.iter().for_each(|class| class.store(0, Ordering::Relaxed));
     }
 }
 
-/// The time that this share of statements does not exceed, by the numbers of the classes; none if there are no statements.
+/// The time that this share of executions does not exceed, by the counts of the classes; `None` without
+/// executions.
 pub fn quantile(counts: &[u32], share: f64) -> Option<Duration> {
     let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     let wanted = ((all as f64 * share).ceil() as u64).max(1);

@@ -1,14 +1,17 @@
-//! What is counted of statements that are alike but for their values: how often they ran, how long they took, how many rows were expected,
-//! examined and sent, which plans they had. `performance_schema.events_statements_summary_by_digest` shows it.
+//! Statement digests: figures of statements that differ in their values alone. A digest counts executions,
+//! their times, and the rows they estimated, examined and sent, and knows their plans.
+//! `performance_schema.events_statements_summary_by_digest` shows digests.
 //!
-//! A digest is the text in tokens, a `?` for each literal and `...` for further ones of a list, within a database. A plan knows
-//! its digest, so that to run it again costs no lookup. Of each digest one statement is kept as it came, with the values of its parameters written
-//! into it, if it is not too long; none of statements that have no plan, such as those with passwords. When there are `performance_schema_digests_size`
-//! digests, the statements of others are counted together, as in MySQL: memory is bounded by that, at some KiB for each.
-//! [`stored`] keeps them from one opening of the database to the next.
+//! The key of a digest is a database and the text in tokens, with `?` for each literal and `...` for further
+//! ones of a list. A plan refers to its digest, so that another execution needs no lookup. A digest keeps one
+//! sample statement with its values, unless it is too long; statements without a plan, such as ones with
+//! passwords, leave no sample. After `performance_schema_digests_size` digests further statements are counted
+//! together, as in MySQL, which bounds the memory at some KiB for each digest. [`stored`] keeps digests while
+//! the database is closed.
 //!
-//! **Reads that run again without operators** take less than a microsecond, of which a look at the clock would be a tenth. One in
-//! [`SAMPLED`] is timed, and stands for as many; those that have pages read from the device are all timed, and stand for themselves.
+//! **Short reads**, which run again without operators, take less than a microsecond, and reading the clock
+//! would add a tenth. One in [`SAMPLED`] is timed and counts as many times; a short read of pages from the
+//! device is always timed and counts once.
 
 mod histogram;
 mod plans;
@@ -29,22 +32,22 @@ use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Digests that are kept, unless `performance_schema_digests_size` says otherwise, and most that it can say.
+/// Default of `performance_schema_digests_size`, and its limit.
 pub(crate) const DIGESTS: u64 = 10_000;
 pub(crate) const MOST_DIGESTS: u64 = 1 << 20;
-/// Bytes of a text that are kept: `performance_schema_max_digest_length`.
+/// Limit of a digest's text in bytes: `performance_schema_max_digest_length`.
 const MOST_TEXT: usize = 1024;
-/// Bytes of a statement that is kept as it came: `performance_schema_max_sql_text_length`, which is 1,024 in MySQL.
+/// Limit of a sample statement in bytes: `performance_schema_max_sql_text_length`, which is 1,024 in MySQL.
 const MOST_SAMPLE: usize = 2048;
-/// One read in so many is timed of those that are too short for it.
+/// One in so many short reads is timed.
 const SAMPLED: u64 = 8;
 
-/// Statements that are alike.
+/// The figures of statements that differ in their values alone.
 #[derive(Debug, Default)]
 pub(crate) struct Digest {
-    /// The database they ran in; `None` as well where statements of many digests are counted together.
+    /// The current database of the statements; `None` also for statements of many digests.
     pub schema: Option<Box<str>>,
-    /// `None`: there were too many others.
+    /// `None` for statements counted together after the limit.
     pub text: Option<Box<str>>,
     sample: OnceLock<Box<str>>,
     counts: Mutex<Counts>,
@@ -53,53 +56,53 @@ pub(crate) struct Digest {
     plans: Mutex<Plans>,
 }
 
-/// Sums over the executions of a statement.
+/// Sums over executions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub executions: u64,
     pub time: Duration,
     pub least_time: Duration,
     pub most_time: Duration,
-    /// Of it, that they waited for locks.
+    /// The part of `time` spent waiting for locks.
     pub lock_time: Duration,
     pub errors: u64,
     pub warnings: u64,
     pub rows_affected: u64,
     pub rows_sent: u64,
     pub rows_examined: u64,
-    /// Pages that were read from the device.
+    /// Pages read from the device.
     pub pages_read: u64,
-    /// Sorts, joins and groupings that went to files.
+    /// Sorts, joins and groupings that spilled to files.
     pub files: u64,
-    /// Executions that read an index, or the rows, from one end to the other.
+    /// Executions that scanned a whole index or table.
     pub no_index_used: u64,
-    /// Rows that queries were expected to give.
+    /// Estimated rows of queries.
     pub rows_estimated: f64,
-    /// The most that an expected number of rows was off.
+    /// Highest q-error.
     pub q_error: f64,
-    /// When it was timed first and last, microseconds since 1970.
+    /// First and last timed execution, microseconds since 1970.
     pub first_seen: i64,
     pub last_seen: i64,
 }
 
-/// An execution, or several.
+/// Figures of one execution, or of several alike.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ExecutionFigures {
-    /// It stands for so many more, of about the same time.
+    /// Number of further executions of about the same time.
     pub more: u64,
     pub time: Duration,
-    /// When it ended, microseconds since 1970.
+    /// End, microseconds since 1970.
     pub ended: i64,
     pub failed: bool,
     pub used: Used,
     pub warnings: u64,
     pub rows_affected: u64,
     pub no_index_used: bool,
-    /// Of a query: how many rows were expected, and whether all there are were asked for.
+    /// For a query, the estimated rows, and whether all rows were read.
     pub estimated: Option<(f64, bool)>,
 }
 
-/// What a statement has taken and given.
+/// Rows, pages and other things that a statement used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Used {
     pub rows_sent: u64,
@@ -142,7 +145,8 @@ impl Digest {
         }
     }
 
-    /// Counts a read of few rows, of whom as many were expected; `time` is asked if it is to be timed. Returns what it says, and for how many reads it stands.
+    /// Counts a short read. If it is to be timed, calls `time` and returns its duration and the number of
+    /// reads that it counts for.
     pub fn count_short(
         &self,
         run: ShortRun,
@@ -155,29 +159,29 @@ impl Digest {
         Some((time, weight))
     }
 
-    /// What was counted.
+    /// The sums over all executions.
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.lock().clone();
         self.short.add_to(&mut counts);
         counts
     }
 
-    /// How many executions there were in each class of time.
+    /// Number of executions in each class of time.
     pub fn times(&self) -> Vec<u32> {
         self.times.counts()
     }
 
-    /// A plan, which was made just now, is run for the first time.
+    /// Notes that a newly made plan is used from now on.
     pub fn note_plan(&self, plan: u64, now: i64) {
         self.plans.lock().note(plan, now);
     }
 
-    /// The plans that it had.
+    /// The plans of the statement.
     pub fn plans(&self) -> Plans {
         self.plans.lock().clone()
     }
 
-    /// Begins to count from zero.
+    /// Sets all figures to zero.
     fn reset(&self) {
         *self.counts.lock() = Counts::default();
         self.short.reset();
@@ -185,7 +189,7 @@ impl Digest {
         self.plans.lock().reset();
     }
 
-    /// Keeps a statement, of so many bytes at `least`, as a sample of those that are alike, if there is none yet.
+    /// Keeps a sample statement of at least `least` bytes, if there is none yet.
     pub fn show(&self, least: usize, statement: impl FnOnce() -> Option<String>) {
         if self.text.is_some()
             && least <= MOST_SAMPLE
@@ -196,12 +200,12 @@ impl Digest {
         }
     }
 
-    /// One of the statements.
+    /// The sample statement.
     pub fn sample(&self) -> Option<&str> {
         self.sample.get().map(|sample| &**sample)
     }
 
-    /// What names the digest: 64 hexadecimal digits.
+    /// The digest's name: 64 hexadecimal digits.
     pub fn hash(&self) -> Option<String> {
         let mut hex = String::with_capacity(64);
         for byte in Sha256::digest(self.text.as_ref()?.as_bytes()) {
@@ -214,17 +218,17 @@ impl Digest {
 /// Database and text.
 type Key = (Option<Box<str>>, Box<str>);
 
-/// The digests of all statements that were run since they were last forgotten.
+/// The digests of all statements since the last reset.
 #[derive(Debug)]
 pub(crate) struct Digests {
     known: RwLock<HashMap<Key, Arc<Digest>>>,
     others: Arc<Digest>,
-    /// How many there may be.
+    /// Limit of their number.
     most: usize,
 }
 
 impl Digests {
-    /// None yet, and no more than so many.
+    /// An empty set for at most `most` digests.
     pub fn new(most: usize) -> Digests {
         Digests { known: RwLock::default(), others: Arc::default(), most }
     }
@@ -244,14 +248,14 @@ impl Digests {
         known.entry(key).or_insert(digest).clone()
     }
 
-    /// Forgets all that was counted. Plans that are kept go on counting with the digest that they know.
+    /// Resets all figures. Kept plans go on counting in the digests that they refer to.
     pub fn clear(&self) {
         let mut known = self.known.write();
         known.values().chain([&self.others]).for_each(|digest| digest.reset());
         known.retain(|_, digest| Arc::strong_count(digest) > 1);
     }
 
-    /// All of them.
+    /// All digests, the last one for statements counted together.
     pub fn all(&self) -> Vec<Arc<Digest>> {
         self.known.read().values().cloned().chain([self.others.clone()]).collect()
     }
@@ -295,7 +299,7 @@ mod tests {
             let time = Duration::from_micros(if pages > 0 { 100 } else { 1 });
             timed += u64::from(digest.count_short(short(1, pages), || (time, 7)).is_some());
         }
-        // Those with pages are none of the first in eight, but 8.
+        // Reads of pages are timed besides one read in eight.
         let with_pages = (0..800).filter(|number| number % 100 == 3);
         let only_by_pages = with_pages.filter(|number| number % SAMPLED != 0).count() as u64;
         assert_eq!(timed, 100 + only_by_pages);

@@ -1,31 +1,31 @@
-//! The plans that a statement had, by their digests.
+//! The plans of a statement, by their digests.
 
-/// Plans that are told apart; the one that was forgotten first counts anew should it come back.
+/// Number of plans that are told apart; a plan that was forgotten counts again when it comes back.
 const KNOWN: usize = 16;
 
-/// How many plans there were, and when the last one came.
+/// Number of plans, and time of the last change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plans {
-    /// Different ones.
+    /// Number of different plans.
     pub count: u64,
-    /// When a plan was made that was not the one before it, microseconds since 1970; none while there was but one.
+    /// Time at which the plan last changed, microseconds since 1970; `None` with one plan.
     pub changed: Option<i64>,
-    /// The last ones, the last of all at the end.
+    /// The latest plans, the current one last.
     known: Vec<u64>,
 }
 
 impl Plans {
-    /// Of one plan in what was kept, if there was one.
+    /// Restores stored figures, with the last plan if there was one.
     pub fn of(count: u64, changed: Option<i64>, last: Option<u64>) -> Plans {
         Plans { count, changed, known: last.into_iter().collect() }
     }
 
-    /// The last one.
+    /// The current plan.
     pub fn last(&self) -> Option<u64> {
         self.known.last().copied()
     }
 
-    /// A plan was made and is used from now on.
+    /// Notes a new plan, which is used from now on.
     pub fn note(&mut self, plan: u64, now: i64) {
         let last = self.last();
         if last == Some(plan) {
@@ -48,7 +48,7 @@ impl Plans {
         self.known.push(plan);
     }
 
-    /// Begins to count with the plan that is in use.
+    /// Starts again with the current plan alone.
     pub fn reset(&mut self) {
         let last = self.last();
         *self = Plans::of(u64::from(last.is_some()), None, last);

@@ -1,39 +1,39 @@
-//! What is counted of reads that run again without operators: without a lock, and of most without a look at the clock.
+//! Figures of short reads: counted without a lock, and mostly without reading the clock.
 
 use super::{Counts, SAMPLED};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// One of these reads.
+/// One short read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShortRun {
     pub rows: u64,
-    /// Pages that it had read from the device.
+    /// Pages read from the device.
     pub pages_read: u64,
     pub no_index_used: bool,
-    /// It is timed in any case, as all are.
+    /// True to time the read in any case.
     pub is_timed: bool,
 }
 
-/// Sums over them.
+/// Sums over short reads.
 #[derive(Debug, Default)]
 pub(super) struct ShortCounts {
     executions: AtomicU64,
     rows: AtomicU64,
     pages_read: AtomicU64,
     no_index_used: AtomicU64,
-    /// Nanoseconds.
+    /// Sum, nanoseconds.
     time: AtomicU64,
-    /// One more than the nanoseconds, 0 as long as there are none.
+    /// Nanoseconds plus one; 0 until a read was timed.
     least_time: AtomicU64,
     most_time: AtomicU64,
-    /// Microseconds since 1970, 0 as long as none was timed.
+    /// Microseconds since 1970; 0 until a read was timed.
     first_seen: AtomicI64,
     last_seen: AtomicI64,
 }
 
 impl ShortCounts {
-    /// Counts a read. If it is to be timed, returns for how many it stands.
+    /// Counts a read. If it is to be timed, returns the number of reads that it counts for.
     pub fn count(&self, run: ShortRun) -> Option<u32> {
         let number = self.executions.fetch_add(1, Relaxed);
         self.rows.fetch_add(run.rows, Relaxed);
@@ -49,7 +49,7 @@ impl ShortCounts {
         number.is_multiple_of(SAMPLED).then_some(SAMPLED as u32)
     }
 
-    /// One that stands for `weight` of them took so long.
+    /// Adds a duration that counts `weight` times.
     pub fn time(&self, time: Duration, weight: u32, ended: i64) {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.time.fetch_add(nanoseconds.saturating_mul(weight.into()), Relaxed);
@@ -66,7 +66,7 @@ impl ShortCounts {
         self.last_seen.store(ended, Relaxed);
     }
 
-    /// Adds them to what was counted of the other executions.
+    /// Adds the sums to the figures of other executions.
     pub fn add_to(&self, counts: &mut Counts) {
         let rows = self.rows.load(Relaxed);
         let before = counts.executions;
@@ -91,7 +91,7 @@ impl ShortCounts {
         }
     }
 
-    /// Begins to count from zero.
+    /// Sets all sums to zero.
     pub fn reset(&self) {
         let numbers = [
             &self.executions,

@@ -1,7 +1,8 @@
-//! The file of digests in a database's directory, so that advice can be asked for what ran before the database was last opened.
+//! The file of digests in the database's directory, so that advice covers statements from before the database
+//! was opened.
 //!
-//! It is written by [`crate::upkeep`] and read when the database is opened. It is a hint: one that is missing or damaged is as good
-//! as none. Of more digests than there is room for, those are kept that took most time.
+//! [`crate::upkeep`] writes it, and opening reads it. The file is a hint: a missing or damaged one does no
+//! harm. If there are more digests than fit, the ones with the most time are kept.
 //!
 //! | offset | bytes | field of `statement-digests` |
 //! |-------:|------:|---|
@@ -12,10 +13,11 @@
 //! |     24 |     8 | number of digests |
 //! |     32 |       | digests, one after the other; then zeros to the end of the block |
 //!
-//! A digest is [`NUMBERS`] numbers of 8 bytes, in the order of [`numbers`]; three texts: database, text, and the statement that is kept as it came,
-//! literal values included; and its times. A text is its number of bytes in 4 bytes ([`NONE`]: there is none), and these bytes in UTF-8. The times are the
-//! number of classes that there are any in, in 4 bytes, and for each of these its number and how many there are, in 4 bytes each.
-//! Of the plans the last one is kept by its digest, 0 if there was none, and when it came, [`i64::MIN`] if it was the first.
+//! A digest is [`NUMBERS`] numbers of 8 bytes, in the order of [`numbers`]; three texts: database, text, and
+//! the sample statement with its literal values; and its times. A text is its length in 4 bytes ([`NONE`] for
+//! no text) and its bytes in UTF-8. The times are the number of classes with executions, in 4 bytes, and for
+//! each of them its number and its count, in 4 bytes each. The last plan is stored by its digest, 0 for none,
+//! with the time of the last change, [`i64::MIN`] for no change.
 
 use super::histogram::{CLASSES, Histogram};
 use super::{Counts, Digest, Digests, Key, Plans};
@@ -28,24 +30,24 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The file.
+/// Name of the file.
 const FILE: &str = "statement-digests";
 const MAGIC: &[u8; 8] = b"LEAFDIG2";
-/// That of a file without times.
+/// Magic of a file without times.
 const FORMER: &[u8; 8] = b"LEAFDIG1";
 const HEADER: usize = 32;
-/// Numbers of a digest.
+/// Number of a digest's numbers.
 const NUMBERS: usize = 20;
-/// Bytes of the list, at most.
+/// Limit of the list in bytes.
 const MOST_BYTES: usize = 8 << 20;
-/// The length of a text that there is not.
+/// The length that stands for no text.
 const NONE: u32 = u32::MAX;
 
 impl Digests {
-    /// With those in a database's directory; none if there is no file, or if it is one of another version.
+    /// Adds the digests of a database's directory; none if the file is missing or has an older format.
     ///
     /// # Errors
-    /// Why the file is of no use.
+    /// Why the file cannot be used.
     pub fn with_stored(self, env: &dyn Env) -> Result<Digests, String> {
         let whole = small_file::read(env, FILE, (HEADER + MOST_BYTES).next_multiple_of(1 << 16) as u64);
         match whole.map_err(|error| format!("{FILE} cannot be read: {error}"))? {
@@ -55,10 +57,10 @@ impl Digests {
         }
     }
 
-    /// Writes them to a database's directory. Returns the checksum of what it has written; nothing is if that is `last`.
+    /// Writes the digests to a database's directory unless their checksum is `last`. Returns their checksum.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn save(&self, env: &dyn Env, last: Option<u32>) -> io::Result<u32> {
         let (bytes, sum) = encode(self);
         if last != Some(sum) {
@@ -67,16 +69,16 @@ impl Digests {
         Ok(sum)
     }
 
-    /// Removes what was written.
+    /// Removes the file.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn forget(env: &dyn Env) -> io::Result<()> {
         if env.exists(FILE)? { env.remove(FILE) } else { Ok(()) }
     }
 }
 
-/// The bytes of the file, and their checksum.
+/// Encodes the file; returns its bytes and checksum.
 fn encode(digests: &Digests) -> (Vec<u8>, u32) {
     let counted = digests.all().into_iter().map(|digest| (digest.counts(), digest));
     let mut counted: Vec<(Counts, Arc<Digest>)> =
@@ -117,7 +119,7 @@ fn encode(digests: &Digests) -> (Vec<u8>, u32) {
     (list, sum)
 }
 
-/// What is counted, as it is written.
+/// The numbers of a digest, as stored.
 fn numbers(counts: &Counts, plans: &Plans) -> [u64; NUMBERS] {
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     [
@@ -190,7 +192,7 @@ fn of_numbers(numbers: [u64; NUMBERS]) -> (Counts, Plans) {
     (counts, Plans::of(plans, changed, Some(last_plan).filter(|last| *last != 0)))
 }
 
-/// What the bytes of a file say; `None` if they are damaged.
+/// Decodes a file; `None` if it is damaged.
 fn decode(whole: &[u8], most: usize) -> Option<Digests> {
     let length = usize::try_from(bytes::u64_at(whole, 16)?).ok()?;
     let covered = whole.get(12..HEADER.checked_add(length)?)?;
@@ -226,26 +228,26 @@ fn decode(whole: &[u8], most: usize) -> Option<Digests> {
     Some(Digests { known: RwLock::new(known), others, most })
 }
 
-/// Where reading of a list is at.
+/// A position in the list.
 struct Reader<'l> {
     list: &'l [u8],
     at: usize,
 }
 
 impl Reader<'_> {
-    /// Passes over so many bytes; returns where they begin.
+    /// Skips `count` bytes; returns where they begin.
     fn skip(&mut self, count: usize) -> Option<usize> {
         let from = self.at;
         self.at = from.checked_add(count)?;
         Some(from)
     }
 
-    /// The next number of 4 bytes.
+    /// Reads a number of 4 bytes.
     fn number(&mut self) -> Option<u32> {
         bytes::u32_at(self.list, self.skip(4)?)
     }
 
-    /// The next times; `None`: these are none.
+    /// Reads times; `None` if they are malformed.
     fn times(&mut self) -> Option<Histogram> {
         let times = Histogram::default();
         for _ in 0..self.number()? {
@@ -258,7 +260,7 @@ impl Reader<'_> {
         Some(times)
     }
 
-    /// The next text, or that there is none; `None`: this is no text.
+    /// Reads a text; `None` if it is malformed, `Some(None)` for no text.
     #[expect(clippy::option_option, reason = "a text that is left out is not one that is damaged")]
     fn text(&mut self) -> Option<Option<Box<str>>> {
         let length = self.number()?;
@@ -284,7 +286,7 @@ mod tests {
         ShortRun { rows, pages_read: 1, no_index_used: true, is_timed: false }
     }
 
-    /// Statements of several databases, one of them longer than what is kept as it came.
+    /// Statements of several databases, one of them too long to be kept as a sample.
     fn digests() -> Digests {
         let digests = Digests::new(MOST);
         for (number, schema) in [(3, Some("d")), (1, None), (7, Some("e")), (500, Some("d"))] {
@@ -363,13 +365,13 @@ mod tests {
         for length in 0..whole.len() {
             assert!(decode(&whole[..length], MOST).is_none(), "{length} bytes");
         }
-        // One without times is no reason to say anything.
+        // A file without times is ignored silently.
         let mut former = whole.clone();
         bytes::put(&mut former, 0, FORMER);
         let copy = SimulatedEnv::new();
         small_file::replace(&copy, FILE, &former).unwrap();
         assert!(shown(&Digests::new(MOST).with_stored(&copy).unwrap()).is_empty());
-        // A checksum does not make a list whole.
+        // A valid checksum does not make the list complete.
         let mut short = whole.clone();
         bytes::put(&mut short, 24, &6u64.to_le_bytes());
         let sum = crc32c::crc32c(&short[12..]);
@@ -395,7 +397,7 @@ mod tests {
         let kept = decode(&whole, MOST).unwrap().all();
         let least =
             kept.iter().map(|digest| digest.counts().time).filter(|time| *time > Duration::ZERO).min();
-        // One of those that are read stands for all others.
+        // One digest stands for all statements beyond the limit.
         assert_eq!(least, Some(Duration::from_nanos(4500 - (kept.len() as u64 - 1))));
     }
 }

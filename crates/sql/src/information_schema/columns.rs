@@ -212,7 +212,7 @@ fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
     }
 }
 
-/// Pages of the database that the columns of a view are described for.
+/// Page size that the definition of a view's columns is checked against, in bytes.
 const PAGE: usize = 16 << 10;
 
 /// A table with the columns of a view.

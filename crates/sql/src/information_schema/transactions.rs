@@ -1,4 +1,4 @@
-//! `information_schema.INNODB_TRX`: the transactions that are open, with MySQL's columns.
+//! `information_schema.INNODB_TRX`: the open transactions, with MySQL's columns.
 
 use super::{Columns, Rows, SystemView, count_column, nullable_column, number_column, text, text_column};
 use crate::session_entry::{BegunTransaction, SessionEntry};

@@ -27,7 +27,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let visible = system.visible();
     let row = |view: &std::sync::Arc<leafline_table::ViewDef>| {
         let collation = view.collation;
-        // What it reads is for those who may see how it does.
+        // The query is shown to accounts with SHOW VIEW alone.
         let shown = system.access.on_table(&view.database, &view.name).has(Privilege::ShowView);
         let query = if shown { view.query.as_str() } else { "" };
         let named = [CATALOG, &view.database, &view.name, query, view.check_option.name()].map(text);

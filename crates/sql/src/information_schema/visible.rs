@@ -1,5 +1,5 @@
-//! What a session may know of: the databases, tables, views and connections with which it may do anything. SHOW and information_schema
-//! list these and no others.
+//! The databases, tables, views and connections that a session may see, because it has a privilege on them.
+//! SHOW and information_schema list no others.
 
 use super::{Definition, SystemView, TABLES, tables_of};
 use crate::accounts::{Access, AccountId, Privilege};
@@ -10,7 +10,7 @@ use leafline_planner::Authority;
 use leafline_table::{Catalog, DatabaseDef, TableDef, ViewDef};
 use std::sync::Arc;
 
-/// What a session may know of, as it is now.
+/// The objects that a session may see, as of now.
 pub(crate) struct Visible<'s> {
     access: &'s Access,
     instance: &'s Arc<Instance>,
@@ -18,7 +18,7 @@ pub(crate) struct Visible<'s> {
 }
 
 impl<'s> SystemView<'s> {
-    /// What the session may know of.
+    /// The objects that the session may see.
     pub(crate) fn visible(&self) -> Visible<'s> {
         Visible { access: self.access, instance: self.instance, catalog: self.instance.engine().catalog() }
     }
@@ -30,7 +30,7 @@ impl Visible<'_> {
         self.catalog.databases().filter(|database| self.access.sees_database(&database.name))
     }
 
-    /// The others.
+    /// The databases of system views.
     pub(crate) fn computed_databases(&self) -> impl Iterator<Item = &str> {
         let sees = |name: &&str| self.access.sees_database(name);
         DATABASES.into_iter().filter(sees)
@@ -46,7 +46,7 @@ impl Visible<'_> {
         self.catalog.views(database).filter(|view| self.sees(&view.database, &view.name))
     }
 
-    /// The tables of a database that are no stored ones, by name.
+    /// The system views of a database.
     pub(crate) fn computed_of(&self, database: &str) -> impl Iterator<Item = &'static Definition> {
         tables_of(database).filter(|table| self.sees(table.database, table.name))
     }
@@ -61,12 +61,12 @@ impl Visible<'_> {
         self.databases().flat_map(|database| self.views_of(&database.name))
     }
 
-    /// All tables that are no stored ones, by database and name.
+    /// All system views, by database and name.
     pub(crate) fn computed(&self) -> impl Iterator<Item = &'static Definition> {
         TABLES.iter().filter(|table| self.sees(table.database, table.name))
     }
 
-    /// The stored table of a name.
+    /// The stored table of this name.
     pub(crate) fn table(&self, database: &str, name: &str) -> Option<&Arc<TableDef>> {
         self.catalog.table(database, name).filter(|_| self.sees(database, name))
     }
@@ -75,7 +75,7 @@ impl Visible<'_> {
         self.access.sees_table(database, name)
     }
 
-    /// The connections: all with PROCESS, else those of the same user.
+    /// The connections: all of them with PROCESS, otherwise the ones of the session's user.
     pub(crate) fn connections(&self) -> Vec<Arc<SessionEntry>> {
         let access = self.access;
         let mut all = self.instance.sessions();

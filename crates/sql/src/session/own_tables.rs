@@ -1,7 +1,9 @@
-//! Tables that only this session knows: temporary ones, and the one that CREATE TABLE .. SELECT is filling.
+//! Tables that only this session knows: temporary tables, and the table that CREATE TABLE .. SELECT is
+//! filling.
 //!
-//! They come before tables and views of the same name, save in what does not depend on the session: bodies of views, foreign keys. They have
-//! no metadata locks, as nobody else can use them. They outlive transactions and go with the session.
+//! They hide tables and views of the same name, except from definitions that do not depend on the session:
+//! bodies of views, foreign keys. They need no metadata locks, because no other session can use them. They
+//! outlive transactions and end with the session.
 
 use super::Session;
 use crate::information_schema;
@@ -14,23 +16,23 @@ use std::sync::Arc;
 /// The private tables of a session.
 #[derive(Debug, Default)]
 pub(super) struct OwnTables {
-    /// By database and name.
+    /// The tables by database and name.
     named: BTreeMap<(String, String), Arc<TableDef>>,
-    /// Those that are dropped, but which the open transaction may have written to.
+    /// Dropped tables that the open transaction may have written to.
     dropped: Vec<TableId>,
-    /// How often a name has come to mean something else.
+    /// Number of changes of the names' meanings.
     version: u64,
 }
 
 impl OwnTables {
-    /// What the session has of its own has changed, and plans of before do not stand.
+    /// Makes plans that were made with the former definitions invalid.
     pub fn definitions_changed(&mut self) {
         self.version += 1;
     }
 }
 
 impl Session {
-    /// The session's own table of that name.
+    /// The session's own table of this name.
     pub(crate) fn own_table(&self, database: &str, name: &str) -> Option<&Arc<TableDef>> {
         if self.own_tables.named.is_empty() {
             return None;
@@ -38,18 +40,19 @@ impl Session {
         self.own_tables.named.get(&(database.to_owned(), name.to_owned()))
     }
 
-    /// The session's own table that a statement means; `None` if it means one that others know, or none at all.
+    /// The session's own table that a statement refers to; `None` if the name means a shared table or
+    /// nothing.
     pub(crate) fn own_table_named(&self, name: &TableName) -> Option<&Arc<TableDef>> {
         let database = name.database.as_ref().map(|database| database.value.as_str()).or(self.database())?;
         self.own_table(database, &name.name.value)
     }
 
-    /// Plans of before another version do not stand.
+    /// Version of the own tables; a plan is valid for one version.
     pub(crate) fn own_tables_version(&self) -> u64 {
         self.own_tables.version
     }
 
-    /// The table of that name, the session's own first.
+    /// The table of this name; the session's own one has priority.
     ///
     /// # Errors
     /// 1049 for an unknown database, 1146 for an unknown table.
@@ -60,19 +63,20 @@ impl Session {
         }
     }
 
-    /// The table of that name that is not the session's own.
+    /// The shared table of this name.
     ///
     /// # Errors
-    /// 1049 if there is no such database, 1146 if there is no such table, 1109 if it would be one of information_schema.
+    /// 1049 if there is no such database, 1146 if there is no such table, 1109 if it would be in
+    /// information_schema.
     pub(crate) fn stored_table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
         let found = self.instance.engine().table(database, name);
         found.map_err(|error| information_schema::missing(database, name).unwrap_or_else(|| error.into()))
     }
 
-    /// Makes a table of the session's own, that is called as it says, or `alias`.
+    /// Creates an own table under the name of `spec`, or under `alias`.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Errors of the engine.
     pub(crate) fn create_own_table(
         &mut self,
         spec: &TableSpec,
@@ -85,13 +89,13 @@ impl Session {
         Ok(table)
     }
 
-    /// Notes that `old` has another definition, and perhaps another name.
+    /// Replaces the definition of `old`, and its name if `new` has another.
     pub(crate) fn replace_own_table(&mut self, old: &TableDef, new: Arc<TableDef>) {
         self.forget_own_table(old);
         self.own_tables.named.insert((new.database.clone(), new.name.clone()), new);
     }
 
-    /// A table of the session's own that has got other trees; nothing to others.
+    /// Reads the definition of an own table again after it got other trees; does nothing for a shared table.
     pub(crate) fn refresh_own_table(&mut self, table: &TableDef) {
         let Ok(current) = self.instance.engine().ddl().private_table(table.id) else { return };
         let known = self.own_tables.named.values_mut().filter(|known| known.id == table.id);
@@ -99,16 +103,17 @@ impl Session {
         self.own_tables.version += 1;
     }
 
-    /// What the table was called means something else now.
+    /// Forgets the name of a table.
     pub(crate) fn forget_own_table(&mut self, table: &TableDef) {
         self.own_tables.named.retain(|_, known| known.id != table.id);
         self.own_tables.version += 1;
     }
 
-    /// Drops tables of the session's own: their names at once, and the tables when the transaction ends that may have written to them.
+    /// Drops own tables: forgets their names at once, and drops the tables after the transaction that may
+    /// have written to them.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub(crate) fn drop_own_tables(&mut self, tables: &[Arc<TableDef>]) -> Result<(), MysqlError> {
         for table in tables {
             self.forget_own_table(table);
@@ -117,7 +122,7 @@ impl Session {
         if self.in_transaction() { Ok(()) } else { self.end_dropped_tables() }
     }
 
-    /// The transaction has ended.
+    /// Drops the remembered tables after the end of the transaction.
     pub(super) fn end_dropped_tables(&mut self) -> Result<(), MysqlError> {
         if self.own_tables.dropped.is_empty() {
             return Ok(());
@@ -126,10 +131,10 @@ impl Session {
         Ok(self.instance.engine().ddl().drop_private_tables(&dropped)?)
     }
 
-    /// Drops them all: the session begins anew, or ends. Its transaction has ended.
+    /// Drops all own tables when the session is reset or ends, after its transaction.
     pub(super) fn drop_all_own_tables(&mut self) {
         let all: Vec<Arc<TableDef>> = self.own_tables.named.values().cloned().collect();
-        // If this fails the store has stopped, and the next open does it.
+        // On failure the store has stopped, and the next open drops the tables.
         self.drop_own_tables(&all).ok();
     }
 }
@@ -166,7 +171,7 @@ mod tests {
     fn the_tables_of_a_session_go_with_it() {
         let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
         let mut session = instance.connect().unwrap();
-        // Its trees would be counted, too.
+        // Without this the trees of the change buffer would be counted, too.
         session.execute("SET GLOBAL change_buffering = 'none'").unwrap();
         session.execute("CREATE DATABASE d").unwrap();
         let segments = || {

@@ -1,20 +1,20 @@
-//! What is known of the connection that a session is served over.
+//! Facts about the connection that serves a session.
 
 use leafline_types::MysqlError;
 use std::fmt;
 
-/// Of the connection; nothing is known of a session that is not served.
+/// Facts about a connection; all are empty for a session that is not served.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFacts {
-    /// How it is encrypted.
+    /// Encryption; `None` without TLS.
     pub tls: Option<TlsFacts>,
-    /// How packets are compressed: the algorithm's name and level.
+    /// Compression of packets: name and level of the algorithm.
     pub compression: Option<(&'static str, u8)>,
-    /// The client says that somebody sits before it: it may be idle for `interactive_timeout`.
+    /// True if the client calls itself interactive: it may be idle for `interactive_timeout`.
     pub is_interactive: bool,
 }
 
-/// How a connection is encrypted, as OpenSSL and so MySQL names it.
+/// Encryption of a connection, in OpenSSL's names, which MySQL uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsFacts {
     /// `Ssl_version`.
@@ -24,7 +24,7 @@ pub struct TlsFacts {
 }
 
 impl ConnectionFacts {
-    /// What SHOW STATUS says of it.
+    /// The status variables of the connection.
     pub(crate) fn status(&self) -> [(&'static str, String); 5] {
         let of_tls = |f: fn(&TlsFacts) -> &'static str| self.tls.as_ref().map_or("", f).to_owned();
         let (algorithm, level) = self.compression.unwrap_or_default();
@@ -38,7 +38,8 @@ impl ConnectionFacts {
     }
 }
 
-/// `protocol_compression_algorithms`: what clients may choose. They may always do without.
+/// `protocol_compression_algorithms`: the algorithms that clients may choose. Uncompressed packets are always
+/// allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompressionAlgorithms {
     /// zlib.
@@ -54,10 +55,10 @@ impl Default for CompressionAlgorithms {
 }
 
 impl CompressionAlgorithms {
-    /// Reads what is written.
+    /// Parses the value of the variable.
     ///
     /// # Errors
-    /// 1231 if a name is none; 1235 without `uncompressed`.
+    /// 1231 for an unknown name; 1235 without `uncompressed`.
     pub(crate) fn parse(text: &str) -> Result<CompressionAlgorithms, MysqlError> {
         let mut algorithms = CompressionAlgorithms { zlib: false, zstd: false };
         let mut uncompressed = false;

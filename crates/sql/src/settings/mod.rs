@@ -1,4 +1,5 @@
-//! The values of system variables: one typed set per session, copied from the global one when it begins.
+//! The values of system variables: one typed set per session, copied from the global set when the session
+//! begins.
 
 mod connection;
 mod slow_log;
@@ -30,7 +31,7 @@ use variables::KeptValues;
 /// The isolation levels that a session can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionIsolation {
-    /// READ UNCOMMITTED: may read what is not committed, and does not.
+    /// READ UNCOMMITTED: reads committed rows alone, as at READ COMMITTED.
     ReadUncommitted,
     /// READ COMMITTED.
     ReadCommitted,
@@ -39,7 +40,7 @@ pub enum SessionIsolation {
 }
 
 impl SessionIsolation {
-    /// As `transaction_isolation` has it.
+    /// Name in `transaction_isolation`.
     pub fn name(self) -> &'static str {
         match self {
             SessionIsolation::ReadUncommitted => "READ-UNCOMMITTED",
@@ -48,7 +49,7 @@ impl SessionIsolation {
         }
     }
 
-    /// How its transactions are kept apart: no less than it asks for.
+    /// The isolation of its transactions, which is at least as strict.
     pub fn kept(self) -> Isolation {
         match self {
             SessionIsolation::ReadUncommitted | SessionIsolation::ReadCommitted => Isolation::ReadCommitted,
@@ -66,19 +67,19 @@ impl From<Isolation> for SessionIsolation {
     }
 }
 
-/// Who may write, as `read_only` and `super_read_only` say.
+/// Which sessions may write, by `read_only` and `super_read_only`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerAccess {
-    /// All.
+    /// All sessions.
     ReadWrite,
-    /// Who has SUPER or CONNECTION_ADMIN.
+    /// Sessions with SUPER or CONNECTION_ADMIN.
     ReadOnly,
-    /// Nobody.
+    /// No session.
     SuperReadOnly,
 }
 
 impl ServerAccess {
-    /// With `read_only` set so. OFF sets `super_read_only` off, too.
+    /// Applies a value of `read_only`. OFF also sets `super_read_only` OFF.
     pub(super) fn read_only(self, on: bool) -> ServerAccess {
         match (on, self) {
             (false, _) => ServerAccess::ReadWrite,
@@ -87,7 +88,7 @@ impl ServerAccess {
         }
     }
 
-    /// With `super_read_only` set so. ON sets `read_only` on, too.
+    /// Applies a value of `super_read_only`. ON also sets `read_only` ON.
     pub(super) fn super_read_only(self, on: bool) -> ServerAccess {
         match (on, self) {
             (true, _) => ServerAccess::SuperReadOnly,
@@ -114,23 +115,23 @@ pub struct Settings {
     pub snapshot_isolation: bool,
     /// `innodb_lock_wait_timeout`: seconds.
     pub lock_wait_timeout: u64,
-    /// `lock_wait_timeout`: seconds to wait for who uses or changes a table.
+    /// `lock_wait_timeout`: seconds that a statement waits for a metadata lock.
     pub metadata_lock_wait_timeout: u64,
     /// `transaction_read_only`.
     pub read_only: bool,
-    /// `collation_connection`: what literals and parameters have.
+    /// `collation_connection`: the collation of literals and parameters.
     pub collation: Collation,
-    /// `collation_server`: that of databases that are made, and say none.
+    /// `collation_server`: the collation of new databases that name none.
     pub server_collation: Collation,
-    /// `collation_database`: that of the current database.
+    /// `collation_database`: the collation of the current database.
     pub database_collation: Collation,
     /// `character_set_client`.
     pub client_charset: Charset,
-    /// `character_set_results`; none if results are not converted.
+    /// `character_set_results`; `None` if results are not converted.
     pub results_charset: Option<Charset>,
     /// `time_zone`.
     pub time_zone: TimeZone,
-    /// `cte_max_recursion_depth`: how many rounds a recursive query of WITH may take.
+    /// `cte_max_recursion_depth`: limit of the rounds of a recursive common table.
     pub cte_max_recursion_depth: u64,
     /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
     pub query_memory: u64,
@@ -138,107 +139,113 @@ pub struct Settings {
     pub server_memory: u64,
     /// `leafline_session_memory`: bytes that the session may keep in user variables and prepared statements.
     pub session_memory: u64,
-    /// `max_parallel_degree`, and `innodb_parallel_read_threads`: how many threads may share a part of a statement.
+    /// `max_parallel_degree`, `innodb_parallel_read_threads`: greatest number of threads that share a part of
+    /// a statement.
     pub parallel_degree: u64,
-    /// `leafline_device` and what stands beside it: the device that plans are priced for.
+    /// `leafline_device` and related variables: the device that plans are priced for.
     pub device: Device,
-    /// `leafline_digests_persistent`: the digests are kept from one opening of the database to the next.
+    /// `leafline_digests_persistent`: keeps digests when the database is closed.
     pub digests_persistent: bool,
-    /// `leafline_punch_holes`: free space within the file becomes holes.
+    /// `leafline_punch_holes`: turns free space within the file into holes.
     pub punch_holes: bool,
-    /// `default_storage_engine`: how the rows of a new table lie, if it does not say so.
+    /// `default_storage_engine`: the organisation of new tables that name no engine.
     pub organisation: Organisation,
-    /// `default_tmp_storage_engine`: the same of temporary tables.
+    /// `default_tmp_storage_engine`: the organisation of temporary tables that name no engine.
     pub temporary_organisation: Organisation,
-    /// `leafline_engine_substitution`: engines of MySQL's that there are not become the default one, whatever `sql_mode` says.
+    /// `leafline_engine_substitution`: replaces engines that Leafline lacks by the default one, whatever
+    /// `sql_mode` says.
     pub engine_substitution: bool,
-    /// `change_buffering`: which changes of indexes are kept where their pages are not in memory.
+    /// `change_buffering`: kinds of changes that go to the change buffer if their leaf is not in memory.
     pub change_buffering: ChangeBuffering,
-    /// `change_buffering_debug`: the pages leave memory before each change.
+    /// `change_buffering_debug`: evicts the leaf before each change.
     pub change_buffering_forced: bool,
-    /// `change_buffer_max_size`: what they may take, in percent of the buffer pool.
+    /// `change_buffer_max_size`: limit of the change buffer, in percent of the buffer pool.
     pub change_buffer_percent: u64,
-    /// `read_ahead`, `logical_read_ahead_size` and `read_ahead_pause`: what scans read before they get there.
+    /// `read_ahead`, `logical_read_ahead_size` and `read_ahead_pause`: read-ahead of scans.
     pub read_ahead: ReadAheadSettings,
-    /// Values of variables that are kept as they are set.
+    /// Values of variables that have no effect.
     pub kept: KeptValues,
-    /// `timestamp`: microseconds since 1970 that statements take for the time; none if it is the clock's.
+    /// `timestamp`: the time that statements see, in microseconds since 1970; `None` for the clock's.
     pub timestamp: Option<i64>,
-    /// `insert_id`: the AUTO_INCREMENT number that the next INSERT begins with.
+    /// `insert_id`: first AUTO_INCREMENT value of the next INSERT.
     pub insert_id: Option<u64>,
     /// `auto_increment_increment` and `auto_increment_offset`.
     pub numbering: Numbering,
-    /// `read_only` and `super_read_only`. That of all sessions is the global one.
+    /// `read_only` and `super_read_only`. Only the global value counts.
     pub server_access: ServerAccess,
-    /// `default_week_format`: the mode of WEEK without one.
+    /// `default_week_format`: the default mode of WEEK.
     pub default_week_format: u8,
-    /// `completion_type`: what follows COMMIT and ROLLBACK that do not say it.
+    /// `completion_type`: what follows a COMMIT or ROLLBACK without CHAIN or RELEASE.
     pub completion: Completion,
-    /// `explain_format`: the form of EXPLAIN without FORMAT.
+    /// `explain_format`: the default FORMAT of EXPLAIN.
     pub explain_format: ExplainFormat,
-    /// `sql_require_primary_key`: no table is made or left without one.
+    /// `sql_require_primary_key`: refuses tables without a primary key.
     pub requires_primary_key: bool,
-    /// `lc_time_names`: what months and days are called.
+    /// `lc_time_names`: language of the names of months and days.
     pub time_names: TimeNames,
-    /// `sql_quote_show_create`: names are quoted where they need not be, too.
+    /// `sql_quote_show_create`: quotes all names, even where this is not necessary.
     pub quotes_shown_names: bool,
-    /// `sql_warnings`: an INSERT of one row tells how many warnings there were.
+    /// `sql_warnings`: lets an INSERT of one row report its number of warnings.
     pub sql_warnings: bool,
-    /// `interactive_timeout`: the `wait_timeout` of clients that say they are interactive.
+    /// `interactive_timeout`: the initial `wait_timeout` of interactive clients.
     pub interactive_timeout: u64,
-    /// `wait_timeout`: seconds that a connection may be idle.
+    /// `wait_timeout`: seconds after which an idle connection is closed.
     pub wait_timeout: u64,
-    /// `connect_timeout`: seconds that a client may take to log in. That of all is the global one, as are the next two.
+    /// `connect_timeout`: limit of a login, in seconds. Only the global values of this and the next two
+    /// variables count.
     pub connect_timeout: u64,
-    /// `max_connections`: most sessions at one time; `root` may have one more.
+    /// `max_connections`: limit of sessions; an account that may kill other sessions may have one more.
     pub max_connections: u64,
-    /// `require_secure_transport`: only TLS and Unix sockets are let in.
+    /// `require_secure_transport`: accepts TLS and Unix sockets alone.
     pub require_secure_transport: bool,
-    /// `protocol_compression_algorithms`, for all sessions to come.
+    /// `protocol_compression_algorithms`, for new sessions.
     pub compression: CompressionAlgorithms,
-    /// `session_track_*`: what the client is told of the session's changes.
+    /// `session_track_*`: changes of state that the client tracks.
     pub track: TrackSettings,
-    /// What is logged of slow statements, and where. That of all sessions is the global one.
+    /// Contents and place of the slow query log. Only the global values count.
     pub slow_log: SlowLogSettings,
-    /// `long_query_time`: what takes longer is slow.
+    /// `long_query_time`: a statement that takes longer is slow.
     pub long_query_time: Duration,
-    /// `min_examined_row_limit`: what examines fewer rows is not logged as slow.
+    /// `min_examined_row_limit`: a statement that examines fewer rows is not logged as slow.
     pub min_examined_rows: u64,
-    /// `net_read_timeout`: seconds that a client may take over the rest of what it has begun to send.
+    /// `net_read_timeout`: seconds to wait for the rest of a packet from the client.
     pub net_read_timeout: u64,
-    /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
+    /// `net_write_timeout`: seconds to wait for a client that accepts no data.
     pub net_write_timeout: u64,
     /// `block_encryption_mode`.
     pub block_encryption: BlockEncryption,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
-    /// `max_allowed_packet`: bytes of the longest packet from the client, and of the longest string that a function makes.
+    /// `max_allowed_packet`: limit of a packet from the client, and of a string that a function makes; bytes.
     pub max_allowed_packet: u64,
-    /// `max_execution_time`: milliseconds that a SELECT may take; 0 if as many as it likes.
+    /// `max_execution_time`: limit of a SELECT in milliseconds; 0 for no limit.
     pub max_execution_time: u64,
-    /// `parser_max_mem_size`: bytes that parsing a statement may take.
+    /// `parser_max_mem_size`: limit of the memory for parsing a statement, bytes.
     pub parser_memory: u64,
-    /// `innodb_ddl_buffer_size`: bytes of memory for the sorts of a bulk load or of a build of indexes.
+    /// `innodb_ddl_buffer_size`: memory for the sorts of a bulk build, bytes.
     pub build_memory: u64,
-    /// `innodb_ddl_threads`: threads that read, sort and build.
+    /// `innodb_ddl_threads`: number of threads that read, sort and build.
     pub build_threads: u64,
-    /// `leafline_bulk_load_rows`: a statement that inserts so many rows into an empty table builds its trees. 0: none does.
+    /// `leafline_bulk_load_rows`: number of rows from which a statement that inserts into an empty table uses
+    /// a bulk build; 0 for never.
     pub bulk_load_rows: u64,
-    /// `foreign_key_checks`: foreign keys are heeded.
+    /// `foreign_key_checks`: enforces foreign keys.
     pub foreign_key_checks: bool,
-    /// `local_infile`: LOAD DATA reads files of clients that let it. Those of all sessions are the global ones.
+    /// `local_infile`: lets LOAD DATA read files of clients that permit it. Only the global value counts.
     pub local_infile: bool,
-    /// `sql_safe_updates`: no UPDATE or DELETE reads all of a table, unless it has a LIMIT.
+    /// `sql_safe_updates`: refuses an UPDATE or DELETE that reads a whole table without LIMIT.
     pub safe_updates: bool,
-    /// `sql_select_limit`: rows that a SELECT without a LIMIT of its own gives at most.
+    /// `sql_select_limit`: limit of the rows of a SELECT without LIMIT.
     pub select_limit: u64,
-    /// `information_schema_stats_expiry`: seconds that statistics may be old. They never are.
+    /// `information_schema_stats_expiry`: accepted age of statistics in seconds. Leafline's are always
+    /// current.
     pub stats_expiry: u64,
-    /// `lc_messages`: the locale of messages. They are in English, as MySQL's are where it has none in another language.
+    /// `lc_messages`: locale of messages. Messages are in English, as MySQL's are for locales without a
+    /// translation.
     pub messages_locale: &'static str,
-    /// `sql_notes`: notes are kept and counted.
+    /// `sql_notes`: stores and counts notes.
     pub sql_notes: bool,
-    /// `unique_checks`: shown as set. Unique keys are checked in any case, as MySQL allows.
+    /// `unique_checks`: has no effect. Unique keys are always checked, as MySQL allows.
     pub unique_checks: bool,
 }
 
@@ -319,7 +326,7 @@ impl Default for Settings {
     }
 }
 
-/// A thread for each processor, as far as that is not many.
+/// One thread for each processor, up to four.
 fn default_threads() -> u64 {
     const MOST: usize = 4;
     static THREADS: OnceLock<usize> = OnceLock::new();
@@ -328,7 +335,7 @@ fn default_threads() -> u64 {
 }
 
 impl Settings {
-    /// What threads may share. A disk that has to move its head is read by one.
+    /// Parallelism of statements. A disk with one arm is read by one thread.
     pub fn parallelism(&self) -> Parallelism {
         match self.device.has_one_arm() {
             true => Parallelism::NONE,
@@ -336,19 +343,19 @@ impl Settings {
         }
     }
 
-    /// The collation that results are said to have: one of the character set they are sent in. None if they are not
-    /// converted.
+    /// The collation that results are labelled with: one of the character set that they are sent in. `None`
+    /// if they are not converted.
     pub fn results_collation(&self) -> Option<Collation> {
         let charset = self.results_charset.filter(|charset| *charset != Charset::Binary)?;
         Some(if charset == self.collation.charset() { self.collation } else { charset.default_collation() })
     }
 
-    /// `max_allowed_packet`, as a length.
+    /// `max_allowed_packet` as a length.
     pub fn max_packet_bytes(&self) -> usize {
         usize::try_from(self.max_allowed_packet).unwrap_or(usize::MAX)
     }
 
-    /// How the lexer reads, as `sql_mode` says.
+    /// Modes of the lexer, by `sql_mode`.
     pub fn lex_mode(&self) -> LexMode {
         LexMode {
             ansi_quotes: self.sql_mode.has(Modes::ANSI_QUOTES),
@@ -370,7 +377,7 @@ impl Settings {
         }
     }
 
-    /// What a column's default depends on.
+    /// The settings that defaults of columns depend on.
     pub fn time_settings(&self) -> TimeSettings<'_> {
         let mode = self.evaluation_mode();
         TimeSettings { dates: mode.dates, zone: self.time_zone.zone(), strict: mode.strict }
@@ -398,18 +405,18 @@ impl Settings {
 /// `time_zone`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeZone {
-    /// `SYSTEM`: it is called that, whatever the machine's is.
+    /// True for `SYSTEM`, which is shown as such.
     system: bool,
     zone: Zone,
 }
 
 impl TimeZone {
-    /// The machine's.
+    /// The zone of the machine.
     pub fn system() -> TimeZone {
         TimeZone { system: true, zone: Zone::system() }
     }
 
-    /// From `SYSTEM`, the name of a zone, or `[+|-]hh:mm`, between -13:59 and +14:00.
+    /// Parses `SYSTEM`, the name of a zone, or `[+|-]hh:mm` between -13:59 and +14:00.
     ///
     /// # Errors
     /// 1298 for anything else.
@@ -421,7 +428,7 @@ impl TimeZone {
         Ok(TimeZone { system: false, zone })
     }
 
-    /// The zone that it is.
+    /// The zone.
     pub fn zone(&self) -> &Zone {
         &self.zone
     }

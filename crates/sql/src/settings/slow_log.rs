@@ -7,9 +7,9 @@ pub struct SlowLogSettings {
     pub is_on: bool,
     /// `slow_query_log_file`, within the database's directory if it is not absolute.
     pub file: Box<str>,
-    /// `log_queries_not_using_indexes`: however quick they are.
+    /// `log_queries_not_using_indexes`: logs statements that scan a table, however quick they are.
     pub not_using_indexes: bool,
-    /// `log_slow_admin_statements`: ALTER TABLE and the like, too.
+    /// `log_slow_admin_statements`: logs ALTER TABLE and other administrative statements, too.
     pub admin_statements: bool,
 }
 

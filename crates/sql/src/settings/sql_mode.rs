@@ -6,7 +6,7 @@ use leafline_types::MysqlError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modes(u64);
 
-/// In the order in which MySQL shows them.
+/// The flags in MySQL's order of display.
 const MODE_NAMES: &[(&str, Modes)] = &[
     ("REAL_AS_FLOAT", Modes::REAL_AS_FLOAT),
     ("PIPES_AS_CONCAT", Modes::PIPES_AS_CONCAT),
@@ -35,11 +35,11 @@ const MODE_NAMES: &[(&str, Modes)] = &[
 impl Modes {
     /// REAL is FLOAT.
     pub const REAL_AS_FLOAT: Modes = Modes(1);
-    /// `||` puts strings together.
+    /// `||` concatenates strings.
     pub const PIPES_AS_CONCAT: Modes = Modes(1 << 1);
     /// Double quotes hold identifiers.
     pub const ANSI_QUOTES: Modes = Modes(1 << 2);
-    /// Blanks may stand between the name of a function and its parenthesis.
+    /// Spaces may stand between the name of a function and its parenthesis.
     pub const IGNORE_SPACE: Modes = Modes(1 << 3);
     /// Columns that are neither grouped nor determined by the groups are refused.
     pub const ONLY_FULL_GROUP_BY: Modes = Modes(1 << 5);
@@ -47,7 +47,7 @@ impl Modes {
     pub const NO_UNSIGNED_SUBTRACTION: Modes = Modes(1 << 6);
     /// DATA DIRECTORY and INDEX DIRECTORY are ignored.
     pub const NO_DIR_IN_CREATE: Modes = Modes(1 << 7);
-    /// The name of several others, which are set with it.
+    /// Short for several flags, which are set with it.
     pub const ANSI: Modes = Modes(
         1 << 18
             | Modes::REAL_AS_FLOAT.0
@@ -58,7 +58,7 @@ impl Modes {
     );
     /// 0 in an AUTO_INCREMENT column is stored.
     pub const NO_AUTO_VALUE_ON_ZERO: Modes = Modes(1 << 19);
-    /// A backslash in a string is itself.
+    /// A backslash in a string is an ordinary character.
     pub const NO_BACKSLASH_ESCAPES: Modes = Modes(1 << 20);
     /// A value that does not fit its column is an error.
     pub const STRICT_TRANS_TABLES: Modes = Modes(1 << 21);
@@ -68,11 +68,11 @@ impl Modes {
     pub const NO_ZERO_IN_DATE: Modes = Modes(1 << 23);
     /// The date of zeros is refused.
     pub const NO_ZERO_DATE: Modes = Modes(1 << 24);
-    /// Days behind the end of their month are taken.
+    /// Days after the end of their month are accepted.
     pub const ALLOW_INVALID_DATES: Modes = Modes(1 << 25);
     /// Division by zero is an error when the result is stored, a warning otherwise.
     pub const ERROR_FOR_DIVISION_BY_ZERO: Modes = Modes(1 << 26);
-    /// The name of several others, which are set with it.
+    /// Short for several flags, which are set with it.
     pub const TRADITIONAL: Modes = Modes(
         1 << 27
             | Modes::STRICT_TRANS_TABLES.0
@@ -88,7 +88,7 @@ impl Modes {
     pub const NO_ENGINE_SUBSTITUTION: Modes = Modes(1 << 30);
     /// Values of CHAR columns are read with their trailing spaces.
     pub const PAD_CHAR_TO_FULL_LENGTH: Modes = Modes(1 << 31);
-    /// Digits of a second's fraction that a type does not have are cut off, not rounded.
+    /// Excess digits of fractional seconds are cut off, not rounded.
     pub const TIME_TRUNCATE_FRACTIONAL: Modes = Modes(1 << 32);
 
     /// MySQL 8.0's default.
@@ -101,15 +101,15 @@ impl Modes {
             | Modes::NO_ENGINE_SUBSTITUTION.0,
     );
 
-    /// Whether all of `other` are set.
+    /// True if all of `other` are set.
     pub fn has(self, other: Modes) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// From the number that MySQL keeps them as.
+    /// Makes flags of MySQL's number for them.
     ///
     /// # Errors
-    /// 1231 for bits that are no mode.
+    /// 1231 for unknown bits.
     pub fn from_bits(bits: u64) -> Result<Modes, MysqlError> {
         let known = MODE_NAMES.iter().fold(0, |known, (_, mode)| known | mode.0);
         if bits & !known != 0 {
@@ -119,7 +119,7 @@ impl Modes {
         Ok(Modes(bits | named(Modes::ANSI, 1 << 18) | named(Modes::TRADITIONAL, 1 << 27)))
     }
 
-    /// From a comma-separated list.
+    /// Parses a comma-separated list.
     ///
     /// # Errors
     /// 1231 for a word that MySQL does not know.

@@ -1,14 +1,14 @@
-//! `optimizer_trace` and the variables that belong to it.
+//! `optimizer_trace` and related variables.
 
 use leafline_types::MysqlError;
 use std::fmt;
 
-/// What is kept of the optimizer's work.
+/// Settings of the optimizer trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// `optimizer_trace`: whether anything is.
+    /// `optimizer_trace`: true if statements are traced.
     pub enabled: bool,
-    /// `optimizer_trace_max_mem_size`: at most so many bytes.
+    /// `optimizer_trace_max_mem_size`: limit of a trace in bytes.
     pub max_bytes: u64,
 }
 
@@ -22,7 +22,7 @@ impl TraceSettings {
     /// Applies `enabled=on|off,one_line=off` or `default`.
     ///
     /// # Errors
-    /// 1231 for a flag or a value that does not exist; traces are not written in one line.
+    /// 1231 for a flag or a value that does not exist; `one_line=on` is not supported.
     pub fn apply(mut self, given: &str) -> Result<TraceSettings, MysqlError> {
         for part in given.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let flag = part.to_ascii_lowercase().replace(' ', "");

@@ -1,16 +1,16 @@
-//! `session_track_*`: the changes of a session that its client wants to be told of.
+//! `session_track_*`: the changes of a session's state that its client tracks.
 
 /// `session_track_transaction_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransactionInfo {
-    /// Nothing is told.
+    /// The client is not told.
     #[default]
     Off,
-    /// What it has done so far.
+    /// The client is told what the transaction has done so far.
     State,
 }
 
-/// The changes of a session that its client wants to be told of.
+/// The changes of a session's state that its client tracks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackSettings {
     /// `session_track_schema`.
@@ -37,7 +37,7 @@ impl Default for TrackSettings {
 }
 
 impl TrackSettings {
-    /// Whether a change of this variable is told.
+    /// True if the client tracks this variable.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.variables == "*" || self.variables.split(',').any(|known| known.eq_ignore_ascii_case(name))
     }

@@ -1,10 +1,10 @@
-//! The slow query log: statements that took long, in MySQL's format, which `mysqldumpslow` and `pt-query-digest` read.
+//! The slow query log: slow statements in MySQL's format, which `mysqldumpslow` and `pt-query-digest` read.
 //!
-//! Whoever runs a statement never waits for the file: entries are queued, and a thread writes them ([`writer`]). What the queue has no room for, and
-//! what cannot be written, is dropped and counted (`Leafline_slow_log_dropped`). The file grows until somebody moves it away and says FLUSH SLOW LOGS, as in
-//! MySQL: it is not rotated by itself.
+//! A session never waits for the file: it queues its entry, and a thread writes it ([`writer`]). Entries that
+//! do not fit the queue or cannot be written are dropped and counted (`Leafline_slow_log_dropped`). As in
+//! MySQL the log is not rotated: the file grows until somebody moves it away and runs FLUSH SLOW LOGS.
 //!
-//! An entry, of which the second line goes on with what MySQL does not have:
+//! An entry; the second line ends with fields that MySQL does not have:
 //!
 //! ```text
 //! # Time: 2026-01-31T12:00:00.000000Z
@@ -36,12 +36,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use writer::Writer;
 
-/// Bytes of a statement that are logged; the rest is left out.
+/// Limit of a logged statement in bytes; the rest is cut off.
 const MOST_TEXT: usize = 1 << 20;
 
-/// A statement to be logged.
+/// A statement to log.
 pub(crate) struct SlowStatement<'s> {
-    /// When it ended, microseconds since 1970, and how the session writes that.
+    /// End, microseconds since 1970, and the same in the session's format.
     pub ended: i64,
     pub ended_text: String,
     pub user: &'s str,
@@ -51,7 +51,7 @@ pub(crate) struct SlowStatement<'s> {
     pub used: Used,
     pub rows_affected: u64,
     pub no_index_used: bool,
-    /// The number of the error that has ended it; 0 if none has.
+    /// Number of the error that ended it; 0 for none.
     pub error: u16,
     pub plan: Option<u64>,
     pub database: Option<&'s str>,
@@ -65,47 +65,48 @@ pub(crate) struct SlowLog {
     not_using_indexes: AtomicBool,
     admin_statements: AtomicBool,
     dropped: AtomicU64,
-    /// Held for no longer than it takes to queue an entry.
+    /// Locked no longer than it takes to queue an entry.
     writer: RwLock<Option<Arc<Writer>>>,
-    /// What is written to. Held by who changes that, while files are opened.
+    /// The file. A change of it holds the lock while files are opened.
     path: Mutex<LogPath>,
 }
 
 #[derive(Debug, Default)]
 struct LogPath {
-    /// The file that is open, or was last.
+    /// The current or last file.
     path: PathBuf,
-    /// What the settings called it when that was last looked at; none: as ever.
+    /// Value of the setting when it was last applied; `None` before the first time.
     named: Option<Box<str>>,
 }
 
 impl SlowLog {
-    /// Whether anything is logged.
+    /// True if slow statements are logged.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.is_on.load(Ordering::Relaxed)
     }
 
-    /// Whether statements are that use no index, however quick they are.
+    /// True if statements without an index are logged, however quick they are.
     pub fn takes_those_without_index(&self) -> bool {
         self.not_using_indexes.load(Ordering::Relaxed)
     }
 
-    /// Whether ALTER TABLE and the like are.
+    /// True if ALTER TABLE and other administrative statements are logged.
     pub fn takes_admin_statements(&self) -> bool {
         self.admin_statements.load(Ordering::Relaxed)
     }
 
-    /// Entries that are not in the file.
+    /// Number of dropped entries.
     pub fn dropped(&self) -> u64 {
         let of_writer = self.writer.read().as_ref().map_or(0, |writer| writer.dropped());
         self.dropped.load(Ordering::Relaxed) + of_writer
     }
 
-    /// Follows the settings: begins to log, ends, or goes on in another file.
+    /// Applies the settings: starts, ends, or changes the file.
     ///
     /// # Errors
-    /// 1231 for a file that cannot be the log, whether or not it is written; 29 if it cannot be opened. Nothing has changed then.
+    /// 1231 if the file cannot be a log, even while the log is off; 29 if it cannot be opened. Nothing is
+    /// changed then.
     pub fn apply(&self, settings: &SlowLogSettings, facts: &Facts) -> Result<(), MysqlError> {
         let mut known = self.path.lock();
         let path = Path::new(&facts.data_directory).join(&*settings.file);
@@ -131,10 +132,10 @@ impl SlowLog {
         Ok(())
     }
 
-    /// FLUSH SLOW LOGS: goes on in a file of the same name, which may be another one by now.
+    /// FLUSH SLOW LOGS: opens the file of the current name again.
     ///
     /// # Errors
-    /// 29 if it cannot be opened: then the old one goes on.
+    /// 29 if it cannot be opened: the log then keeps the old file.
     pub fn reopen(&self, facts: &Facts) -> Result<(), MysqlError> {
         let path = self.path.lock();
         if self.writer.read().is_some() {
@@ -155,7 +156,7 @@ impl SlowLog {
         Ok(())
     }
 
-    /// Has what is queued written, and closes the file.
+    /// Writes the queued entries and closes the file.
     fn end(&self) {
         self.is_on.store(false, Ordering::Relaxed);
         let writer = self.writer.write().take();
@@ -164,23 +165,23 @@ impl SlowLog {
         }
     }
 
-    /// Logs a statement.
+    /// Queues an entry for a statement.
     pub fn log(&self, statement: &SlowStatement<'_>) {
         let entry = entry(statement);
-        // It may have been switched off meanwhile.
+        // The log may have been switched off meanwhile.
         if let Some(writer) = &*self.writer.read() {
             writer.take(entry);
         }
     }
 
-    /// Writes what is queued and closes the file.
+    /// Ends the log when the instance is closed.
     pub fn close(&self) {
         let _path = self.path.lock();
         self.end();
     }
 }
 
-/// Whether it is a file that can be written to, or could be made. Nothing is made.
+/// True if the file can be written or created. Creates nothing.
 fn can_be_written(path: &Path) -> bool {
     let may = |path: &Path| access(path, Access::WRITE_OK).is_ok();
     match path.metadata() {
@@ -189,10 +190,10 @@ fn can_be_written(path: &Path) -> bool {
     }
 }
 
-/// Opens the file, with the lines before its entries that tools look for.
+/// Opens the file and writes the header that tools look for.
 fn open(path: &Path, facts: &Facts) -> Result<File, MysqlError> {
     let refused = |error: io::Error| not_found(&path.display().to_string(), &error);
-    // What is no file could block whoever opens it.
+    // Opening a pipe or device could block.
     let is_other = path.metadata().is_ok_and(|known| !known.is_file());
     if is_other || path.is_relative() {
         return Err(refused(io::Error::from(io::ErrorKind::InvalidInput)));
@@ -203,12 +204,12 @@ fn open(path: &Path, facts: &Facts) -> Result<File, MysqlError> {
          Time                 Id Command    Argument\n",
         facts.version, facts.port, facts.socket
     );
-    // A full disk is told by the entries that are dropped.
+    // A full disk shows itself by dropped entries.
     let _ = io::Write::write_all(&mut file, head.as_bytes());
     Ok(file)
 }
 
-/// The lines of a statement.
+/// The lines of an entry.
 fn entry(statement: &SlowStatement<'_>) -> String {
     let SlowStatement { user, host, connection, used, rows_affected, error, .. } = statement;
     let mut text = String::with_capacity(statement.text.len().min(MOST_TEXT) + 512);
@@ -244,7 +245,7 @@ fn entry(statement: &SlowStatement<'_>) -> String {
     text
 }
 
-/// What of a statement without a plan may be logged: not its values if there may be a password among them.
+/// The loggable text of a statement without a plan: without its values if a password may be among them.
 pub(crate) fn without_secrets(sql: &str, mode: LexMode) -> Cow<'_, str> {
     let secret = ["identified", "password"];
     let lower = sql.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! The thread that writes the slow query log, and what is queued for it.
+//! The thread that writes the slow query log, and its queue.
 
 use leafline_storage::worker::{OnPanic, ThreadName, Worker};
 use parking_lot::{Condvar, Mutex};
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
 
-/// Bytes that may be queued.
+/// Capacity of the queue, in bytes.
 const ROOM: usize = 8 << 20;
 
 #[derive(Debug, Default)]
@@ -20,13 +20,13 @@ struct Queue {
 struct State {
     entries: Vec<u8>,
     count: u64,
-    /// The file that is to be written to from now on.
+    /// The file for further entries.
     file: Option<File>,
     dropped: u64,
     stop: bool,
 }
 
-/// The thread. It is stopped by [`Writer::stop`], or ends when it is dropped.
+/// The thread. [`Writer::stop`] or a drop ends it.
 #[derive(Debug)]
 pub(super) struct Writer {
     queue: Arc<Queue>,
@@ -34,10 +34,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts it.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// Why there is no thread.
+    /// The error of starting a thread.
     pub fn start(file: File) -> io::Result<Writer> {
         let queue = Arc::new(Queue::default());
         queue.state.lock().file = Some(file);
@@ -46,13 +46,13 @@ impl Writer {
         Ok(Writer { queue, worker })
     }
 
-    /// What comes from now on goes to another file.
+    /// Directs further entries to another file.
     pub fn go_on_in(&self, file: File) {
         self.queue.state.lock().file = Some(file);
         self.queue.changed.notify_one();
     }
 
-    /// Queues an entry, if there is room for it.
+    /// Queues an entry, or drops it if the queue is full.
     pub fn take(&self, entry: String) {
         let mut state = self.queue.state.lock();
         if state.entries.len() + entry.len() > ROOM {
@@ -64,12 +64,12 @@ impl Writer {
         self.queue.changed.notify_one();
     }
 
-    /// How many were not written.
+    /// Number of dropped entries.
     pub fn dropped(&self) -> u64 {
         self.queue.state.lock().dropped
     }
 
-    /// Has what is queued written, and ends. Returns how many were not written.
+    /// Writes the queued entries and ends the thread. Returns the number of dropped entries.
     pub fn stop(&self) -> u64 {
         self.end();
         self.dropped()
@@ -91,7 +91,7 @@ impl Drop for Writer {
 fn write_all(queue: &Queue) {
     let mut file: Option<File> = None;
     let mut state = queue.state.lock();
-    // An entry that was written in part is not to be the beginning of the next.
+    // After a partial write the next entry begins on a new line.
     let mut is_torn = false;
     loop {
         if let Some(other) = state.file.take() {

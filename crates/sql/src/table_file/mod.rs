@@ -5,19 +5,19 @@
 //! u32 length and the bytes.
 //!
 //! | header | bytes | field |
-//! -------:|------:|-------|
+//! |-------:|------:|-------|
 //! | 0 | 8 | magic `LEAFTABL` |
 //! | 8 | 4 | format: 1 |
 //! | 12 | 4 | checksum of bytes 0..12 |
 //!
 //! | frame | bytes | field |
-//! ------:|------:|-------|
+//! |------:|------:|-------|
 //! | 0 | 4 | bytes of the payload |
 //! | 4 | 4 | checksum of length and payload, seeded with the checksum of the previous frame, or of the header for the first one |
 //! | 8 | | payload: kind u8, then by kind |
 //!
 //! | kind | frame | payload |
-//! -----:|-------|---------|
+//! |-----:|-------|---------|
 //! | 1 | definition, the first | strings: name of the table, its CREATE TABLE statement without foreign keys, as under an empty `sql_mode` and in UTC; number of columns u32; each: string, its line of the definition |
 //! | 2 | rows | one after the other: u32 length and the bytes of [`RowCodec`] |
 //! | 3 | end, the last; nothing follows | number of rows u64 |

@@ -1,7 +1,7 @@
 //! The form of rows in files of tables.
 //!
 //! | bytes | field |
-//! ---|---|
+//! |---|---|
 //! | u32 | length of the next field |
 //! | | the columns of fixed width, as nullable ones, as a row of schema version 0 (`types::row`) |
 //! | for each other column | u32 length and the bytes; 2^32 - 1 for NULL |

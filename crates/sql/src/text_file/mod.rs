@@ -1,7 +1,7 @@
 //! Text files of rows, which LOAD DATA reads and SELECT .. INTO OUTFILE writes.
 //!
 //! | module | does |
-//! ---|---|
+//! |---|---|
 //! | `read` | finds the fields of lines |
 //! | `write` | writes rows as lines |
 //! | `place` | opens files of the server, as far as `secure_file_priv` allows |

@@ -7,7 +7,7 @@ pub(super) const CHARACTERS: usize = 43;
 
 const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// In this order bytes are written, three in four characters.
+/// Order in which the bytes are written; three bytes give four characters.
 const ORDER: [[usize; 3]; 10] = [
     [0, 10, 20],
     [21, 1, 11],
@@ -21,12 +21,12 @@ const ORDER: [[usize; 3]; 10] = [
     [9, 19, 29],
 ];
 
-/// Whether a digest may have this character.
+/// True if a digest may contain this character.
 pub(super) fn is_character(byte: u8) -> bool {
     ALPHABET.contains(&byte)
 }
 
-/// The digest of `password`. Time grows with the rounds and with both lengths.
+/// The digest of `password`. The time grows with the rounds and with both lengths.
 pub(super) fn digest(password: &[u8], salt: &[u8], rounds: u32) -> [u8; CHARACTERS] {
     let alternate = Sha256::new().chain_update(password).chain_update(salt).chain_update(password).finalize();
     let mut first = Sha256::new().chain_update(password).chain_update(salt);
@@ -60,7 +60,7 @@ pub(super) fn digest(password: &[u8], salt: &[u8], rounds: u32) -> [u8; CHARACTE
     encode(&state.into())
 }
 
-/// The first `length` bytes of `block` over and over.
+/// Repeats `block` up to `length` bytes.
 fn repeated(block: &[u8], length: usize) -> Vec<u8> {
     block.iter().copied().cycle().take(length).collect()
 }
@@ -89,8 +89,8 @@ mod tests {
     /// Password, salt, rounds and digest.
     type Example<'e> = (&'e [u8], &'e [u8], u32, &'e [u8; CHARACTERS]);
 
-    /// The salt of 20 bytes is of hashcat's published example of MySQL's hashes (mode 7401); the others are what crypt(3) of the GNU C
-    /// library gives.
+    /// The example with the salt of 20 bytes is hashcat's published one for MySQL (mode 7401); the others
+    /// come from crypt(3) of the GNU C library.
     #[test]
     fn digests_are_those_of_the_c_library_and_of_mysql() {
         let mysql = *b"\xF9\xCC\x98\xCE\x08\x89\x29\x24\xF5\x0A\x21\x3B\x6B\xC5\x71\xA2\xC1\x17\x78\xC5";

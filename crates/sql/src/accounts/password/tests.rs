@@ -1,6 +1,6 @@
 use super::*;
 
-/// As a client would answer.
+/// Computes a client's answer.
 fn native_answer(password: &[u8], challenge: &[u8; CHALLENGE_BYTES]) -> Vec<u8> {
     let mask: [u8; 20] =
         Sha1::new().chain_update(challenge).chain_update(double_sha1(password)).finalize().into();
@@ -40,7 +40,7 @@ fn hashes_that_mysql_made_are_understood() {
     let stored = StoredPassword::parse(AuthPlugin::Native, native).expect("a hash");
     assert!(stored.verify(b"secret"));
     assert_eq!(stored.authentication_string(), native);
-    // Salt and digest of `123456789`, with the control characters that salts have.
+    // Salt and digest of `123456789`, with control characters in the salt as MySQL writes them.
     let digest = sha256_crypt::digest(b"123456789", b"\x01a\x7f b\tcdefghijklmno\"", 5000);
     let digest = String::from_utf8(digest.to_vec()).expect("text");
     let text = format!("$A$005$\x01a\x7f b\tcdefghijklmno\"{digest}");

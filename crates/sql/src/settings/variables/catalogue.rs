@@ -15,7 +15,7 @@ use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// In the order of their names.
+/// The variables in the order of their names.
 pub(super) const VARIABLES: &[Variable] = &[
     number(
         "auto_increment_increment",
@@ -509,7 +509,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     number("wait_timeout", (1, 31_536_000), |s, _| Value::UInt(s.wait_timeout), |s, n| s.wait_timeout = n),
 ];
 
-/// Seconds, with microseconds behind the point; as many as a year has, at most.
+/// Parses seconds with a fraction of microseconds, up to the seconds of a year.
 fn set_long_query_time(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
     let seconds = match &value {
         Value::Int(number) => *number as f64,
@@ -528,7 +528,7 @@ fn set_long_query_time(settings: &mut Settings, value: Value) -> Result<(), Mysq
     Ok(())
 }
 
-/// A name that ends with `.log`, so that nothing else is written to.
+/// Accepts names that end with `.log`, so that no other file is written.
 fn set_slow_log_file(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
     let name = word(&value);
     let is_log = matches!(value, Value::String(_)) && name.len() > ".log".len() && name.ends_with(".log");
@@ -551,15 +551,15 @@ fn set_time_names(settings: &mut Settings, value: Value) -> Result<(), MysqlErro
     Ok(())
 }
 
-/// Seconds since 1970: those that were set, or those of now.
+/// Seconds since 1970: `timestamp`, or the clock's.
 fn timestamp(settings: &Settings) -> f64 {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as f64;
     settings.timestamp.map_or_else(now, |micros| micros as f64) / 1e6
 }
 
-/// Seconds since 1970, with microseconds behind the point; 0 is the clock's time.
+/// Sets `timestamp`: seconds since 1970 with a fraction of microseconds; 0 restores the clock's time.
 fn set_timestamp(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
-    /// The last second that a TIMESTAMP has, in MySQL from 8.0.28 on.
+    /// The last second of a TIMESTAMP in MySQL since 8.0.28.
     const LAST: f64 = 32_536_771_199.0;
     let seconds = match &value {
         Value::Int(number) => *number as f64,
@@ -610,7 +610,7 @@ fn set_device(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
     Ok(())
 }
 
-/// A figure of the device: a number that is not negative; 0 is that of the profile.
+/// A figure of the device: a number that is not negative; 0 restores the profile's.
 fn figure(name: &'static str, value: &Value) -> Result<Option<f64>, MysqlError> {
     let number = match value {
         Value::Int(number) => *number as f64,
@@ -645,7 +645,7 @@ fn set_read_ahead(settings: &mut Settings, value: Value) -> Result<(), MysqlErro
     Ok(())
 }
 
-/// What `change_buffering` can be.
+/// Words of `change_buffering`.
 const CHANGE_BUFFERING: [(&str, ChangeBuffering); 3] =
     [("none", ChangeBuffering::None), ("inserts", ChangeBuffering::Inserts), ("all", ChangeBuffering::All)];
 
@@ -675,10 +675,10 @@ fn set_transaction_info(settings: &mut Settings, value: Value) -> Result<(), Mys
     Ok(())
 }
 
-/// Reads `session_track_system_variables`.
+/// Parses `session_track_system_variables`.
 ///
 /// # Errors
-/// 1193 for a name that is none: MySQL warns.
+/// 1193 for an unknown name, for which MySQL only warns.
 fn tracked_names(text: &str) -> Result<String, MysqlError> {
     let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if names != ["*"] {

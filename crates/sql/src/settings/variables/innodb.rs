@@ -1,4 +1,5 @@
-//! InnoDB's variables, but for those that do something (`catalogue`): with the value that is true here where there is one.
+//! InnoDB's variables without an effect; the ones with an effect are in `catalogue`. A variable has the value
+//! that is true of Leafline if there is one.
 
 use super::Constant::{self, Fraction, Number, Text};
 use super::Scope::{Both, Shared};
@@ -8,7 +9,7 @@ use leafline_types::Value;
 const ON: Constant = Constant::Switch(true);
 const OFF: Constant = Constant::Switch(false);
 
-/// In the order of their names.
+/// The variables in the order of their names.
 pub(super) const VARIABLES: &[Variable] = &[
     only("innodb_adaptive_flushing", Shared, ON),
     only("innodb_adaptive_flushing_lwm", Shared, Number(10)),

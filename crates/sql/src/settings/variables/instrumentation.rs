@@ -1,4 +1,4 @@
-//! Variables of the performance schema, of which there is little: of most things none are counted.
+//! Variables of the performance schema. Most sizes are 0, because Leafline does not collect those things.
 
 use super::Constant::{self, Number};
 use super::Scope::Shared;
@@ -7,7 +7,7 @@ use crate::session_entry::MOST_ATTRIBUTE_BYTES;
 
 const OFF: Constant = Constant::Switch(false);
 
-/// In the order of their names.
+/// The variables in the order of their names.
 pub(super) const VARIABLES: &[Variable] = &[
     fact("performance_schema_accounts_size", Number(0)),
     fact("performance_schema_error_size", Number(0)),

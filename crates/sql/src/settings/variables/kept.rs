@@ -1,10 +1,10 @@
-//! Values of system variables that are kept as they are set, and constants that variables have.
+//! Values of variables without an effect, and constants.
 
 use leafline_types::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A value that is known when the program is built.
+/// A value that is known at compile time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Constant {
     /// NULL.
@@ -17,7 +17,7 @@ pub enum Constant {
     Negative(i64),
     /// A number with a fraction.
     Fraction(f64),
-    /// A text.
+    /// A string.
     Text(&'static str),
 }
 
@@ -38,7 +38,7 @@ impl Constant {
     }
 }
 
-/// Values that differ from those that variables have by default. Sessions share them until one sets something.
+/// The values that differ from the defaults. Sessions share them until one of them sets a variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptValues(Option<Arc<BTreeMap<&'static str, Value>>>);
 
@@ -51,7 +51,7 @@ impl KeptValues {
         Arc::make_mut(self.0.get_or_insert_default()).insert(name, value);
     }
 
-    /// Forgets the value of a variable that has the one it has by default.
+    /// Removes the value of a variable that was set back to its default.
     pub(super) fn forget(&mut self, name: &str) {
         let Some(values) = &mut self.0 else { return };
         let values = Arc::make_mut(values);

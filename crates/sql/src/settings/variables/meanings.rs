@@ -1,11 +1,11 @@
-//! Variables that decide what a statement means where it does not say: how weeks are counted, what follows COMMIT, the form of EXPLAIN, whether a table
-//! needs a primary key.
+//! Variables that decide what a statement means where it does not say: the mode of WEEK, what follows COMMIT,
+//! the form of EXPLAIN, whether a table needs a primary key.
 
 use super::{Variable, flag, number, on_off, settable, switch, text, word};
 use leafline_syntax::ast::{Completion, ExplainFormat};
 use leafline_types::{MysqlError, Value};
 
-/// In the order of their names.
+/// The variables in the order of their names.
 pub(super) const VARIABLES: &[Variable] = &[
     settable(
         "completion_type",
@@ -40,7 +40,7 @@ const COMPLETIONS: [(&str, Completion); 3] = [
     ("RELEASE", Completion { chain: Some(false), release: Some(true) }),
 ];
 
-/// By their numbers. DEFAULT is a name for the first.
+/// The words by their numbers. DEFAULT is another name of the first.
 const FORMATS: [(&str, ExplainFormat); 4] = [
     ("TRADITIONAL", ExplainFormat::Traditional),
     ("DEFAULT", ExplainFormat::Traditional),
@@ -48,7 +48,7 @@ const FORMATS: [(&str, ExplainFormat); 4] = [
     ("TREE", ExplainFormat::Tree),
 ];
 
-/// What a word, or its number, stands for.
+/// The meaning of a word or of its number.
 fn one_of<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Result<T, MysqlError> {
     let found = match value.as_integer() {
         Some(number) => usize::try_from(number).ok().and_then(|number| words.get(number)),

@@ -1,19 +1,19 @@
-//! The table of system variables: names, scopes, how each is read and set.
+//! The table of system variables: their names and scopes, and how each is read and set.
 //!
-//! A variable is here because it does something or tells something that is true. Those of MySQL's whose subject Leafline does not have are of three kinds:
-//! facts, which are only shown (1238); those that can be set to the value they have and to no other (1235); and those that are kept as they are set, because
-//! nobody could tell the difference: sizes of buffers, effort of planning, the format of a log that is not written. A name that is in no table is
-//! error 1193.
+//! A variable of this table has an effect or shows a fact. MySQL's variables about things that Leafline lacks
+//! are of three kinds. Facts are only shown (1238). Some can be set to their value and to no other (1235).
+//! Others keep any value without effect, because no client could tell the difference: sizes of buffers,
+//! effort of planning, the format of a log that is not written. A name outside the table is error 1193.
 //!
 //! | module | has |
 //! |---|---|
-//! | `catalogue` | variables that do something |
-//! | `meanings` | those that decide what a statement means where it does not say |
+//! | `catalogue` | variables with an effect |
+//! | `meanings` | variables that decide what a statement means where it does not say |
 //! | `server_wide` | settings and facts of the server |
-//! | `other_servers` | MySQL's variables without a subject: replication, binary log, plugins |
-//! | `innodb` | those of InnoDB |
-//! | `instrumentation` | those of the performance schema |
-//! | `kept` | their values, where they are kept as they are set |
+//! | `other_servers` | MySQL's variables about things that Leafline lacks: replication, binary log, plugins |
+//! | `innodb` | variables of InnoDB |
+//! | `instrumentation` | variables of the performance schema |
+//! | `kept` | values of variables without an effect |
 
 mod catalogue;
 mod innodb;
@@ -30,7 +30,7 @@ pub use kept::KeptValues;
 use leafline_types::{MysqlError, Value};
 use std::sync::LazyLock;
 
-/// The oldest version of the protocol's peers that we stand for, and our name.
+/// The MySQL version that clients see, with Leafline's own.
 pub const VERSION: &str = concat!("8.0.36-leafline-", env!("CARGO_PKG_VERSION"));
 
 /// Every system variable, ordered by name.
@@ -48,7 +48,7 @@ pub static VARIABLES: LazyLock<Vec<&'static Variable>> = LazyLock::new(|| {
     all
 });
 
-/// What is fixed while the instance is open.
+/// Facts that are fixed while the instance is open.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// `version`.
@@ -61,44 +61,46 @@ pub struct Facts {
     pub socket: String,
     /// `innodb_buffer_pool_size`, bytes.
     pub buffer_pool_bytes: u64,
-    /// `leafline_server_memory` where it is not set.
+    /// `leafline_server_memory` if it is not set.
     pub server_memory: u64,
     /// `innodb_page_size`, bytes.
     pub page_bytes: u64,
-    /// `innodb_log_file_size`, `innodb_redo_log_capacity`: bytes that the whole redo log can grow to.
+    /// `innodb_log_file_size`, `innodb_redo_log_capacity`: capacity of the log, in bytes.
     pub log_bytes: u64,
     /// `innodb_flush_log_at_trx_commit`.
     pub flush_log_at_commit: u8,
-    /// `ssl_cert`: the file of the certificate; empty where TLS is not offered.
+    /// `ssl_cert`: path of the certificate; empty where TLS is not offered.
     pub tls_certificate: String,
-    /// `ssl_key`: that of its key.
+    /// `ssl_key`: path of the certificate's key.
     pub tls_key: String,
-    /// `innodb_use_native_aio`: reads in batches may go through io_uring.
+    /// `innodb_use_native_aio`: true if batched reads may use io_uring.
     pub native_aio: bool,
-    /// `innodb_buffer_pool_load_at_startup`: pages are read in that were in memory when the database was closed.
+    /// `innodb_buffer_pool_load_at_startup`: true if opening reads back the pages that were in memory at the
+    /// last close.
     pub warm_up: bool,
-    /// `performance_schema_digests_size`: statements that are told apart by what is counted.
+    /// `performance_schema_digests_size`: limit of the number of digests.
     pub digests: u64,
-    /// `secure_file_priv`: the directory whose files statements read and write; everywhere if it is empty, nowhere without one.
+    /// `secure_file_priv`: the directory whose files statements may read and write; an empty text allows all
+    /// directories, `None` allows none.
     pub secure_file_priv: Option<String>,
-    /// `bind_address`: the host that is listened on; empty when not served.
+    /// `bind_address`: the host that the server listens on; empty when not served.
     pub bind_address: String,
-    /// `server_uuid`: what tells the database from others.
+    /// `server_uuid`: identifies the database.
     pub server_uuid: String,
-    /// `default_authentication_plugin`: that of accounts whose statement names none.
+    /// `default_authentication_plugin`: the plugin of accounts whose statement names none.
     pub default_plugin: AuthPlugin,
 }
 
 /// Where a variable can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// For a session, and globally for later ones.
+    /// For a session, and globally for later sessions.
     Both,
-    /// Globally, for later sessions; a session keeps what it has begun with.
+    /// Globally, for later sessions; a session keeps its value.
     Global,
     /// Globally, for all sessions at once.
     Shared,
-    /// For a session alone: there is no global value.
+    /// For a session alone; there is no global value.
     Session,
     /// Only shown.
     ReadOnly,
@@ -106,55 +108,54 @@ pub enum Scope {
 
 /// One system variable.
 pub struct Variable {
-    /// Its name.
     pub name: &'static str,
     /// Where it can be set.
     pub scope: Scope,
-    /// It is ON or OFF: 1 or 0 as an expression.
+    /// True for ON and OFF, which are 1 and 0 in expressions.
     pub is_switch: bool,
     getter: Getter,
     setter: Setter,
 }
 
-/// Where the value of a variable is.
+/// Source of a variable's value.
 enum Getter {
-    /// It is computed.
+    /// Computed.
     Of(fn(&Settings, &Facts) -> Value),
-    /// It is always that.
+    /// Always this constant.
     Constant(Constant),
-    /// It is that until it is set.
+    /// This constant until the variable is set.
     Kept(Constant),
 }
 
-/// How a variable takes a value.
+/// How a variable accepts a value.
 enum Setter {
-    /// As the value that it has, and no other.
+    /// Accepts only the current value.
     Only,
-    /// ON or OFF, kept as it is.
+    /// Stores ON or OFF.
     Switch,
-    /// One of these words, kept as it is.
+    /// Stores one of these words.
     Word(&'static [&'static str]),
-    /// A number between two, kept as it is.
+    /// Stores a number within bounds.
     KeptNumber { least: u64, most: u64 },
-    /// As it is, or not at all.
+    /// Passes the value to a function, which may refuse it.
     Any(fn(&mut Settings, Value) -> Result<(), MysqlError>),
-    /// A number, the nearest one between two.
+    /// Passes a number to a function, after moving it within bounds.
     Number {
         least: u64,
         most: u64,
-        /// It takes multiples of this, rounded down.
+        /// Numbers are rounded down to multiples of this.
         step: u64,
         set: fn(&mut Settings, u64),
     },
 }
 
 impl Variable {
-    /// Whether the hint SET_VAR sets it for one statement.
+    /// True if the hint SET_VAR may set the variable for one statement.
     pub fn is_hintable(&self) -> bool {
         HINTABLE.contains(&self.name)
     }
 
-    /// Its value.
+    /// The value.
     pub fn get(&self, settings: &Settings, facts: &Facts) -> Value {
         match &self.getter {
             Getter::Of(get) => get(settings, facts),
@@ -163,11 +164,11 @@ impl Variable {
         }
     }
 
-    /// Sets it; `None` is DEFAULT. A number beyond its bounds becomes the nearest within, of which it gives the warning, 1292;
-    /// under STRICT_ALL_TABLES it is refused, as in MySQL.
+    /// Sets the variable; `None` sets its default. A number out of bounds becomes the nearest within, with
+    /// warning 1292; under STRICT_ALL_TABLES it is refused, as in MySQL.
     ///
     /// # Errors
-    /// 1238 if it is only shown, 1231 or 1232 if the value is not one it can have.
+    /// 1238 for a variable that is only shown, 1231 or 1232 for a value that it cannot have.
     pub fn set(
         &self,
         settings: &mut Settings,
@@ -177,10 +178,10 @@ impl Variable {
         self.set_within(settings, value, strict)
     }
 
-    /// As [`set`](Self::set), where it does not depend on `sql_mode` whether numbers beyond the bounds are refused.
+    /// Like [`set`](Self::set), with `strict` in the place of STRICT_ALL_TABLES.
     ///
     /// # Errors
-    /// Those of `set`.
+    /// Errors of `set`.
     pub fn set_within(
         &self,
         settings: &mut Settings,
@@ -230,7 +231,7 @@ impl Variable {
         }
     }
 
-    /// The nearest number that it takes, with a warning if that is another one.
+    /// The nearest accepted number, with a warning if it differs from `value`.
     fn clipped(
         &self,
         value: &Value,
@@ -253,7 +254,7 @@ impl Variable {
         Ok((taken, Some(MysqlError::truncated_value(self.name, &word(value)))))
     }
 
-    /// Error 1235 unless the variable has that value, 1231 if a switch cannot have it at all.
+    /// Returns error 1235 unless `value` is the current value, and 1231 for a malformed switch.
     fn check_same(&self, settings: &Settings, value: &Value) -> Result<(), MysqlError> {
         let own = self.get(settings, &Facts::default());
         let (own, given) = (word(&own), word(value));
@@ -271,7 +272,7 @@ impl Variable {
     }
 }
 
-/// The variable of that name, in any case.
+/// Finds a variable by name, in any case.
 ///
 /// # Errors
 /// 1193 if there is none.
@@ -299,7 +300,7 @@ fn on_off_word(on: bool) -> &'static str {
     if on { "ON" } else { "OFF" }
 }
 
-/// ON, OFF, TRUE, FALSE, 1 or 0.
+/// Parses ON, OFF, TRUE, FALSE, 1 or 0.
 pub(crate) fn flag(name: &str, value: &Value) -> Result<bool, MysqlError> {
     let word = word(value);
     match word.to_ascii_uppercase().as_str() {
@@ -332,12 +333,12 @@ const fn settable(
     Variable { name, scope: Scope::Both, is_switch: false, getter: Getter::Of(get), setter: Setter::Any(set) }
 }
 
-/// One that is set for all sessions at once.
+/// A variable that is set for all sessions at once.
 const fn shared(variable: Variable) -> Variable {
     Variable { scope: Scope::Shared, ..variable }
 }
 
-/// One that has no global value.
+/// A variable without a global value.
 const fn of_session(variable: Variable) -> Variable {
     Variable { scope: Scope::Session, ..variable }
 }
@@ -360,37 +361,37 @@ const fn number(
     Variable { name, scope: Scope::Both, is_switch: false, getter: Getter::Of(get), setter }
 }
 
-/// One that is only shown, and always the same.
+/// A variable that only shows a constant.
 const fn fact(name: &'static str, constant: Constant) -> Variable {
     let getter = Getter::Constant(constant);
     Variable { name, scope: Scope::ReadOnly, is_switch: constant.is_switch(), getter, setter: Setter::Only }
 }
 
-/// One that can be set to what it is.
+/// A variable that accepts only its current value.
 const fn only(name: &'static str, scope: Scope, constant: Constant) -> Variable {
     let getter = Getter::Constant(constant);
     Variable { name, scope, is_switch: constant.is_switch(), getter, setter: Setter::Only }
 }
 
-/// A number that is kept as it is set.
+/// A number without effect.
 const fn kept_number(name: &'static str, scope: Scope, (least, most): (u64, u64), default: u64) -> Variable {
     let getter = Getter::Kept(Constant::Number(default));
     Variable { name, scope, is_switch: false, getter, setter: Setter::KeptNumber { least, most } }
 }
 
-/// A switch that is kept as it is set.
+/// A switch without effect.
 const fn kept_switch(name: &'static str, scope: Scope, default: bool) -> Variable {
     let getter = Getter::Kept(Constant::Switch(default));
     Variable { name, scope, is_switch: true, getter, setter: Setter::Switch }
 }
 
-/// One of some words, kept as it is set; the first by default.
+/// A word without effect; the first one is the default.
 const fn kept_word(name: &'static str, scope: Scope, words: &'static [&'static str]) -> Variable {
     let getter = Getter::Kept(Constant::Text(words[0]));
     Variable { name, scope, is_switch: false, getter, setter: Setter::Word(words) }
 }
 
-/// Variables that a hint sets for one statement: those that MySQL lets, and our own that decide about plans and memory.
+/// Variables that a hint may set for one statement: MySQL's, and Leafline's that concern plans and memory.
 const HINTABLE: &[&str] = &[
     "auto_increment_increment",
     "auto_increment_offset",

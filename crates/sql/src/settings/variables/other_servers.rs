@@ -1,5 +1,6 @@
-//! MySQL's variables whose subject Leafline does not have: replication and the binary log, roles, stored programs, full text, plugins. They have the
-//! values that they have in MySQL where that is not used either.
+//! MySQL's variables about things that Leafline lacks: replication and the binary log, roles, stored
+//! programs, full text, plugins. Their values are the ones that they have in a MySQL server that does not use
+//! these things.
 
 use super::Constant::{self, Fraction, Number, Text};
 use super::Scope::{Both, Session, Shared};
@@ -9,7 +10,7 @@ const ON: Constant = Constant::Switch(true);
 const OFF: Constant = Constant::Switch(false);
 const NULL: Constant = Constant::Null;
 
-/// In the order of their names.
+/// The variables in the order of their names.
 pub(super) const VARIABLES: &[Variable] = &[
     only("activate_all_roles_on_login", Shared, OFF),
     only("authentication_policy", Shared, Text("*,,")),

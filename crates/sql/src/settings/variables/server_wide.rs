@@ -1,4 +1,4 @@
-//! Variables of the server that only say what is so, and such as nobody could tell the effect of.
+//! Variables of the server that show facts or have no effect.
 
 use super::Constant::{self, Negative, Number, Text};
 use super::Scope::{Both, Session, Shared};
@@ -10,7 +10,7 @@ use rustix::process::{Resource, getrlimit};
 const ON: Constant = Constant::Switch(true);
 const OFF: Constant = Constant::Switch(false);
 
-/// In the order of their names.
+/// The variables in the order of their names.
 pub(super) const VARIABLES: &[Variable] = &[
     fact("admin_address", Text("")),
     fact("admin_port", Number(0)),
@@ -172,19 +172,19 @@ pub(super) const VARIABLES: &[Variable] = &[
     only("windowing_use_high_precision", Both, ON),
 ];
 
-/// Where the program is.
+/// Directory of the program.
 fn program_directory() -> Value {
     let program = std::env::current_exe().ok();
     let directory = program.as_deref().and_then(|program| program.parent());
     text(directory.map_or_else(String::new, |directory| format!("{}/", directory.display())))
 }
 
-/// What the machine is called.
+/// Name of the machine.
 fn host_name() -> Value {
     text(rustix::system::uname().nodename().to_string_lossy())
 }
 
-/// Files that the process may have open.
+/// Limit of the process's open files.
 fn most_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
