@@ -1,4 +1,4 @@
-//! BACKUP DATABASE: a copy of the whole database, while it is used, to a directory of the server.
+//! BACKUP DATABASE: copies the whole database to a directory of the server while the database is in use.
 
 use crate::result::RowSet;
 use crate::session::Session;
@@ -9,11 +9,12 @@ use leafline_types::{MysqlError, SqlType, Value};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Makes a backup, of what has changed since the one in `parent` if that is given, and says what it is. It ends no transaction and waits for none.
+/// Makes a backup and returns a row that describes it. With `parent`, the backup has only the changes since the backup in that
+/// directory. The statement ends no transaction and waits for none.
 ///
 /// # Errors
-/// 1290, 1210, 1086, 29 and 1026 for the directories, 1021 for a full disk, 1194 for a damaged page, 1105 for a parent that is none; 1317 if it is
-/// stopped. What is in the directory is recognised as no backup then.
+/// 1290, 1210, 1086, 29 and 1026 for the directories, 1021 for a full disk, 1194 for a damaged page, 1105 for a parent that is
+/// no backup, 1317 if it is stopped. After an error the directory is not recognised as a backup.
 pub(super) fn backup(session: &mut Session, path: &str, parent: Option<&str>) -> Result<RowSet, MysqlError> {
     let facts = session.instance.facts();
     let (allowed, data) = (facts.secure_file_priv.clone(), facts.data_directory.clone());

@@ -1,9 +1,9 @@
-//! The privileges that statements ask for before they are bound or run.
+//! Checks the privileges that a statement needs before it is bound or run.
 //!
-//! The row of a statement's [`Properties`](crate::properties::Properties) names what it [asks for](Asks); [`authorize`] checks
-//! that at each run, except runs of a kept plan: a plan does not outlive a change of accounts. The binder asks
-//! [`Access`](super::Access) for each table that a statement reads or changes, because it knows the tables of subqueries, views and
-//! names of WITH. Statements that learn a name only when they run ask where they learn it.
+//! A statement's [`Properties`](crate::properties::Properties) name the privileges that it [asks for](Asks). [`authorize`]
+//! checks them at each run, except runs of a kept plan: a plan does not outlive a change of accounts. The binder asks
+//! [`Access`](crate::accounts::Access) for each table that a statement reads or changes, because the binder knows the tables of
+//! subqueries, views and names of WITH. A statement that learns a name only when it runs asks where it learns the name.
 
 use crate::accounts::{AccountId, Privilege, Privileges, definer_of};
 use crate::properties::Asks;
@@ -21,7 +21,7 @@ use leafline_table::ViewDef;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-/// Checks that the session may run a statement that asks for this.
+/// Checks that the session has the privileges that a statement asks for.
 ///
 /// # Errors
 /// 1820 until a password that has expired is changed; 1044, 1142, 1227 for privileges that the session lacks.
@@ -60,7 +60,7 @@ pub(crate) fn authorize(session: &Session, asks: Asks<'_>) -> Result<(), MysqlEr
     }
 }
 
-/// Whether a statement does nothing but give the session's own account another password.
+/// Returns whether a statement does nothing but give the session's own account another password.
 fn changes_own_password(session: &Session, asks: Asks<'_>) -> bool {
     let asked = PrivilegeCheck { session };
     match asks {
@@ -73,10 +73,10 @@ fn changes_own_password(session: &Session, asks: Asks<'_>) -> bool {
     }
 }
 
-/// Whether the session may end a connection, or its statement.
+/// Checks that the session may end the connection `id`, or its statement. An unknown `id` passes.
 ///
 /// # Errors
-/// 1095.
+/// 1095 if the session may not.
 pub(crate) fn authorize_kill(session: &Session, id: u64) -> Result<(), MysqlError> {
     let asked = PrivilegeCheck { session };
     let entry = session.instance.sessions().into_iter().find(|entry| entry.id == id);
@@ -90,7 +90,7 @@ pub(crate) fn authorize_kill(session: &Session, id: u64) -> Result<(), MysqlErro
     if may { Ok(()) } else { Err(MysqlError::kill_denied(id)) }
 }
 
-/// A session that asks.
+/// Checks privileges of one session.
 struct PrivilegeCheck<'s> {
     session: &'s Session,
 }
@@ -104,7 +104,7 @@ impl PrivilegeCheck<'_> {
         self.of_any(&[Privilege::File])
     }
 
-    /// The database of a name; none where there is no current one, which is another error.
+    /// Returns the database that a table's name means. `None` without a current database: a later step reports that error.
     fn database<'n>(&'n self, table: &'n TableName) -> Option<&'n str> {
         let own = table.database.as_ref().map(|database| database.value.as_str());
         own.or(self.session.database())
@@ -117,7 +117,7 @@ impl PrivilegeCheck<'_> {
         }
     }
 
-    /// The privilege to drop a program. That of a trigger is one on its table, which only a trigger that is there has.
+    /// Checks the privilege to drop a program. A trigger's privilege is one on its table, and there are no triggers.
     fn of_program(&self, drop: &DropProgram) -> Result<(), MysqlError> {
         let database = drop.name.database.as_ref();
         match drop.kind {
@@ -129,7 +129,7 @@ impl PrivilegeCheck<'_> {
         }
     }
 
-    /// Asks for a table that is there; one of the session's own is free.
+    /// Checks privileges on a table that exists. The session's own tables need none.
     fn of_table(&self, wanted: impl Into<Privileges>, table: &TableName) -> Result<(), MysqlError> {
         match self.session.own_table_named(table) {
             Some(_) => Ok(()),
@@ -189,7 +189,7 @@ impl PrivilegeCheck<'_> {
         }
     }
 
-    /// The table that a foreign key of another refers to: in the database of that one, unless it says otherwise.
+    /// Checks REFERENCES on the table that a foreign key of `child` refers to: in the child's database, unless the key names another.
     fn of_parent(&self, parent: &TableName, child: &TableName) -> Result<(), MysqlError> {
         let mut parent = parent.clone();
         parent.database = parent.database.or_else(|| child.database.clone());
@@ -217,13 +217,13 @@ impl PrivilegeCheck<'_> {
         }
     }
 
-    /// The view of a name.
+    /// Finds the view that has this name.
     fn view(&self, name: &TableName) -> Option<Arc<ViewDef>> {
         let catalog = self.session.instance.engine().catalog();
         catalog.view(self.database(name)?, &name.name.value).cloned()
     }
 
-    /// Views run with the privileges of who defines them: not of a system user for whom is none.
+    /// Checks that the session may make views that run with the privileges of `definer`: a system user's need SYSTEM_USER.
     fn of_definer(&self, definer: &AccountId) -> Result<(), MysqlError> {
         let accounts = self.session.instance.accounts().set();
         match accounts.definer(definer) {
@@ -288,7 +288,7 @@ impl PrivilegeCheck<'_> {
         }
     }
 
-    /// RENAME TABLE has nothing to do with tables of the session's own, whatever their names.
+    /// Checks the privileges of RENAME TABLE, which ignores the session's own tables, whatever their names.
     fn of_new_place(&self, from: &TableName, to: &TableName) -> Result<(), MysqlError> {
         self.of_name(Privilege::Alter | Privilege::Drop, from)?;
         let mut to = to.clone();
@@ -303,7 +303,8 @@ impl PrivilegeCheck<'_> {
         self.of_name(Privilege::Select, table)
     }
 
-    /// Advice on the statements of everybody. Each statement that is explained, run or built for it is asked for by itself.
+    /// Checks that the session may see the statements of all accounts, on which advice is based. Each statement that advice
+    /// explains, runs or builds is checked by itself.
     fn of_advice(&self) -> Result<(), MysqlError> {
         let (database, table) = STATEMENT_DIGESTS;
         self.session.access.check_table(Privilege::Select, database, table)
@@ -313,7 +314,7 @@ impl PrivilegeCheck<'_> {
         self.of_seen_table(Privilege::Select.name(), table)
     }
 
-    /// Asks for anything that may be done with a table.
+    /// Checks that the session has any privilege on a table.
     fn of_seen_table(&self, command: &str, table: &TableName) -> Result<(), MysqlError> {
         let access = &self.session.access;
         match self.database(table) {
@@ -345,7 +346,7 @@ impl PrivilegeCheck<'_> {
 
     fn of_show(&self, show: &Show) -> Result<(), MysqlError> {
         match &show.kind {
-            // They show what the session may know of.
+            // These statements show only what the session may know of.
             ShowKind::Databases | ShowKind::ProcessList { .. } | ShowKind::Help(_) => Ok(()),
             ShowKind::Tables { database, .. }
             | ShowKind::TableStatus { database }
@@ -431,7 +432,7 @@ impl PrivilegeCheck<'_> {
         self.session.access.account_of(account) == self.session.access.account()
     }
 
-    /// Whether a connection is of the session's own user.
+    /// Returns whether a connection belongs to the session's own user.
     fn is_own_user(&self, entry: &SessionEntry) -> bool {
         entry.account.as_ref().is_some_and(|account| account.user == self.session.access.account().user)
     }
@@ -442,6 +443,6 @@ impl PrivilegeCheck<'_> {
     }
 }
 
-/// What EXCHANGE PARTITION asks for, of both tables.
+/// The privileges that EXCHANGE PARTITION needs on both tables.
 const EXCHANGE: Privileges = Privileges::of_both(Privilege::Alter, Privilege::Drop)
     .with(Privileges::of_both(Privilege::Create, Privilege::Insert));

@@ -1,7 +1,7 @@
 //! GRANT and REVOKE.
 //!
-//! Who grants must have what is granted, and the right to grant it, at that level. Each statement changes the accounts of all whom it
-//! names or of none.
+//! The grantor must hold the granted privileges, and GRANT OPTION, at the same level. Each statement changes all accounts that
+//! it names, or none.
 
 use super::users::{check_may_change, check_not_damaged, this_second};
 use crate::accounts::set::{Account, AccountSet, TableGrant};
@@ -15,7 +15,7 @@ use leafline_syntax::ast::{Grant, GrantLevel, PrivilegeList, Revoke, TableName};
 use leafline_syntax::{Privilege, Privileges, Reach};
 use leafline_types::MysqlError;
 
-/// What a GRANT or REVOKE is about.
+/// The level of a GRANT or REVOKE.
 enum Level {
     Everything,
     /// The databases of a pattern.
@@ -24,7 +24,7 @@ enum Level {
 }
 
 impl Level {
-    /// What can be granted there.
+    /// Returns the privileges that can be granted at this level.
     fn all(&self) -> Privileges {
         match self {
             Level::Everything => Privileges::STATIC | Privileges::DYNAMIC,
@@ -33,7 +33,7 @@ impl Level {
         }
     }
 
-    /// The level that a statement says.
+    /// Finds the level that a statement names.
     ///
     /// # Errors
     /// 1046 without a current database.
@@ -50,10 +50,10 @@ impl Level {
         })
     }
 
-    /// What of a list is meant there.
+    /// Returns the privileges that a list means at this level.
     ///
     /// # Errors
-    /// 3619, 1221 and 1144 for privileges that cannot be granted there.
+    /// 3619, 1221 and 1144 for privileges that cannot be granted at this level.
     fn named(&self, list: &PrivilegeList) -> Result<Privileges, MysqlError> {
         let PrivilegeList::These(list) = list else { return Ok(self.all()) };
         let named: Privileges = list.iter().copied().collect();
@@ -70,7 +70,7 @@ impl Level {
         }
     }
 
-    /// What somebody may do there.
+    /// Returns the privileges that `access` has at this level.
     fn held(&self, access: &Access) -> Privileges {
         match self {
             Level::Everything => access.on_everything(),
@@ -79,7 +79,7 @@ impl Level {
         }
     }
 
-    /// Whether the session may grant, and revoke, these there.
+    /// Checks that the session may grant and revoke the `named` privileges at this level.
     ///
     /// # Errors
     /// 1045 on everything, 1044 on databases, 1142 on a table, 1227 for a dynamic privilege.
@@ -110,17 +110,17 @@ impl Level {
     }
 }
 
-/// A name of a database as the pattern that nothing else fits.
+/// Escapes a database's name: the pattern matches that name alone.
 fn as_pattern(name: &str) -> String {
     name.replace('\\', r"\\").replace('_', r"\_").replace('%', r"\%")
 }
 
 impl Accounts {
-    /// GRANT.
+    /// Runs GRANT.
     ///
     /// # Errors
-    /// 1410 for an account that is not there; 1146 for a table that is not, unless CREATE is granted on it; those of what cannot be
-    /// granted there, or not by the session; what the engine returns.
+    /// 1410 for an account that does not exist; 1146 for a table that does not, unless CREATE is granted on it; the errors of
+    /// privileges that cannot be granted at this level, or not by the session; errors of the engine.
     pub(crate) fn grant(&self, session: &Session, grant: &Grant) -> Result<(), MysqlError> {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
@@ -128,7 +128,7 @@ impl Accounts {
         let level = Level::of(session, &grant.level)?;
         let mut named = level.named(&grant.privileges)?;
         if let PrivilegeList::All = grant.privileges {
-            // Of dynamic ones those that the session may grant, as in MySQL.
+            // ALL means only those dynamic privileges that the session may grant, as in MySQL.
             named = self.of_dynamic_grantable(&session.access, named);
         }
         level.check(self, &session.access, named)?;
@@ -147,7 +147,7 @@ impl Accounts {
         self.put(set, &alone)
     }
 
-    /// All privileges, without the dynamic ones that the session may not grant.
+    /// Removes from `named` the dynamic privileges that the session may not grant.
     fn of_dynamic_grantable(&self, access: &Access, named: Privileges) -> Privileges {
         if access.is_unlimited() {
             return named;
@@ -157,11 +157,11 @@ impl Accounts {
         named - (Privileges::DYNAMIC - grantable)
     }
 
-    /// REVOKE.
+    /// Runs REVOKE.
     ///
     /// # Errors
-    /// 1141 and 1147 for what was not granted, 1269 for an account that is not there whose everything is revoked; those of what cannot be
-    /// revoked there, or not by the session; what the engine returns.
+    /// 1141 and 1147 for a privilege that was not granted, 1269 when everything is revoked from an account that does not exist; the
+    /// errors of privileges that cannot be revoked at this level, or not by the session; errors of the engine.
     pub(crate) fn revoke(&self, session: &mut Session, revoke: &Revoke) -> Result<(), MysqlError> {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
@@ -177,7 +177,7 @@ impl Accounts {
                 level.check(self, &session.access, named)?;
             }
             (Some(level), _) => level.check(self, &session.access, named)?,
-            // As in MySQL: who may make accounts, or change those tables.
+            // As in MySQL, the session must be allowed to make accounts or to change the grant tables.
             (None, _) if session.access.on_database("mysql").has(Privilege::Update) => {}
             (None, _) => session.access.check_any(&[Privilege::CreateUser])?,
         }
@@ -206,10 +206,11 @@ impl Accounts {
     }
 }
 
-/// Whether what is granted on is there.
+/// Checks that the table or database of a level exists and may have grants.
 ///
 /// # Errors
-/// 1146 for a table that is not, unless CREATE is granted on it; 1044 and 1142 for the database that is nobody's.
+/// 1146 for a table that does not exist, unless CREATE is granted on it; 1044 and 1142 for the standard databases, on which
+/// nothing is granted.
 fn check_names(session: &Session, level: &Level, named: Privileges) -> Result<(), MysqlError> {
     match level {
         Level::Everything => Ok(()),
@@ -233,7 +234,7 @@ fn check_names(session: &Session, level: &Level, named: Privileges) -> Result<()
     }
 }
 
-/// Adds to what is granted to an account.
+/// Adds privileges to an account.
 fn add(set: &mut AccountSet, session: &Session, id: &AccountId, (level, named): (&Level, Privileges)) {
     match level {
         Level::Everything => {
@@ -245,7 +246,7 @@ fn add(set: &mut AccountSet, session: &Session, id: &AccountId, (level, named): 
                 if option {
                     account.grantable |= dynamic;
                 }
-                // GRANT OPTION of a statement about dynamic privileges is about these alone.
+                // WITH GRANT OPTION on dynamic privileges alone covers these alone.
                 if option && (dynamic.is_empty() || !only_dynamic) {
                     account.global |= Privilege::GrantOption.into();
                 }
@@ -273,7 +274,7 @@ fn add(set: &mut AccountSet, session: &Session, id: &AccountId, (level, named): 
     }
 }
 
-/// Takes from what is granted to an account.
+/// Removes privileges from an account.
 fn take(
     set: &mut AccountSet,
     id: &AccountId,
@@ -310,7 +311,7 @@ fn take(
     Ok(())
 }
 
-/// Takes everything that is granted to an account.
+/// Removes all privileges from an account.
 fn take_all(set: &mut AccountSet, id: &AccountId) {
     if let Some(account) = set.accounts.get_mut(id) {
         (account.global, account.grantable) = (Privileges::NONE, Privileges::NONE);

@@ -1,6 +1,8 @@
-//! INSERTs into the grant tables, as a dump of all databases has them: rows are stored as they are, and in force when their statement ends.
+//! INSERT into the grant tables, as in a dump of all databases. Rows are stored as written and come into force when their
+//! statement ends.
 //!
-//! Rows of accounts that there are replace these; accounts that no row is about stay. Nothing is stored that could not be read.
+//! A row of an existing account replaces that account; accounts without a row stay. A row that could not be read back is
+//! refused.
 
 use crate::accounts::{Privileges, stored};
 use crate::result::Done;
@@ -11,7 +13,7 @@ use leafline_planner::bound::{BoundInsert, InsertRows, OnDuplicate};
 use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value};
 
-/// Error 1105 for a row that says nothing as one of that table.
+/// Error 1105 for a row that cannot be read as one of that grant table.
 pub(crate) fn check_row(table: &str, row: &[Value]) -> Result<(), MysqlError> {
     match stored::is_readable(table, row) {
         true => Ok(()),
@@ -20,7 +22,8 @@ pub(crate) fn check_row(table: &str, row: &[Value]) -> Result<(), MysqlError> {
 }
 
 impl Session {
-    /// Whether an INSERT may add to a grant table: of who may do everything, and as a transaction of its own.
+    /// Returns whether an INSERT may add to a grant table: the account holds all privileges, and the statement is a transaction of
+    /// its own.
     pub(crate) fn restores_accounts(&self, insert: &BoundInsert) -> bool {
         matches!((&insert.rows, &insert.on_duplicate), (InsertRows::Values(_), OnDuplicate::Fail))
             && self.autocommit()
@@ -28,13 +31,13 @@ impl Session {
             && self.access.on_everything().has_all(Privileges::EVERYTHING)
     }
 
-    /// Runs an INSERT into a grant table, as [`Session::write`] does. Nobody else changes accounts meanwhile, and the rows are in force
-    /// when it has committed.
+    /// Runs an INSERT into a grant table by [`Session::write`]. No other session changes accounts meanwhile. The rows are in force
+    /// after the commit.
     pub(crate) fn restore_accounts(
         &mut self,
         insert: impl FnMut(&mut Session, &mut Transaction) -> Result<Done, MysqlError>,
     ) -> Result<Done, MysqlError> {
-        // A statement that was prepared before a transaction was begun.
+        // The statement may have been prepared before the transaction began.
         if self.in_transaction() || !self.autocommit() {
             let (user, host) = (&self.entry.user, &self.entry.host);
             return Err(MysqlError::table_access_denied("INSERT", user, host, SYSTEM_DATABASE));

@@ -20,7 +20,7 @@ fn check_name(id: &AccountId) -> Result<(), MysqlError> {
     Ok(())
 }
 
-/// Error 1227 for an account that only those may change who have SYSTEM_USER, as it has.
+/// Error 1227 if the account has SYSTEM_USER and the session has not.
 pub(crate) fn check_may_change(access: &Access, set: &AccountSet, id: &AccountId) -> Result<(), MysqlError> {
     match set.accounts.get(id).is_some_and(|account| account.global.has(Privilege::SystemUser)) {
         true => access.check_any(&[Privilege::SystemUser]),
@@ -28,7 +28,7 @@ pub(crate) fn check_may_change(access: &Access, set: &AccountSet, id: &AccountId
     }
 }
 
-/// Accounts for which an operation is not possible.
+/// Collects the accounts for which an operation failed.
 #[derive(Default)]
 pub(crate) struct Failed(Vec<String>);
 
@@ -37,19 +37,19 @@ impl Failed {
         self.0.push(id.to_string());
     }
 
-    /// Error 1396 if there is any.
+    /// Error 1396 with all failed accounts, if there are any.
     pub(crate) fn check(self, operation: &str) -> Result<(), MysqlError> {
         if self.0.is_empty() { Ok(()) } else { Err(MysqlError::cannot_user(operation, self.0.join(","))) }
     }
 }
 
-/// Now, to the second, in UTC.
+/// Returns the session's time, cut to the second, in UTC.
 pub(crate) fn this_second(session: &Session) -> Option<DateTime> {
     let micros = session.now().utc.epoch_micros()?;
     DateTime::from_epoch_micros(micros - micros.rem_euclid(1_000_000))
 }
 
-/// What IDENTIFIED says; `None` if nothing. The plugin is that of the password before, if none is named.
+/// Makes the password that IDENTIFIED gives; `None` without one. The plugin is `before` unless the statement names another.
 fn secret(user: &UserSpec, before: AuthPlugin) -> Result<Option<StoredPassword>, MysqlError> {
     let named = user.plugin.as_ref().map(|plugin| {
         AuthPlugin::from_name(&plugin.value).ok_or_else(|| MysqlError::plugin_not_loaded(&plugin.value))
@@ -80,7 +80,7 @@ fn apply(account: &mut Account, options: UserOptions) {
 }
 
 impl Account {
-    /// Another password: one that had expired has not any more.
+    /// Replaces the password. An expired account is no longer expired.
     fn set_password(&mut self, password: StoredPassword, now: Option<DateTime>) {
         self.secret = Secret::Password(password);
         self.changed = now;
@@ -96,10 +96,10 @@ impl Account {
 }
 
 impl Accounts {
-    /// CREATE USER.
+    /// Runs CREATE USER.
     ///
     /// # Errors
-    /// 1396 for an account that is there; 1470, 1524, 1819, 1827 for what is said of it; what the engine returns.
+    /// 1396 for an account that exists; 1470, 1524, 1819, 1827 for a wrong name, plugin or password; errors of the engine.
     pub(crate) fn create(
         &self,
         session: &mut Session,
@@ -132,10 +132,11 @@ impl Accounts {
         self.put(set, &alone)
     }
 
-    /// ALTER USER.
+    /// Runs ALTER USER.
     ///
     /// # Errors
-    /// 1396 for an account that is not there; 1227 for one that the session may not change; 1524, 1819, 1827; what the engine returns.
+    /// 1396 for an account that does not exist; 1227 for one that the session may not change; 1524, 1819, 1827 for a wrong plugin
+    /// or password; errors of the engine.
     pub(crate) fn alter(
         &self,
         session: &mut Session,
@@ -161,7 +162,7 @@ impl Accounts {
             };
             if let Some(password) = secret(user, account.plugin(self.default_plugin))? {
                 account.set_password(password, now);
-                // Without a password of the new plugin there is none, and one has to be set.
+                // The old password does not work with the new plugin. Without a new one the account is expired until one is set.
                 account.expired = user.secret.is_none();
             }
             apply(account, options);
@@ -170,10 +171,10 @@ impl Accounts {
         self.put(set, &alone)
     }
 
-    /// SET PASSWORD; `None`: of the session's own account.
+    /// Runs SET PASSWORD. `None` stands for the session's own account.
     ///
     /// # Errors
-    /// 1133 if there is no such account; 1227 if the session may not change it; 1819; what the engine returns.
+    /// 1133 if the account does not exist; 1227 if the session may not change it; 1819 for a weak password; errors of the engine.
     pub(crate) fn set_password(
         &self,
         session: &Session,
@@ -193,10 +194,10 @@ impl Accounts {
         self.put(set, &alone)
     }
 
-    /// DROP USER. Sessions of the accounts may do nothing from their next statement on.
+    /// Runs DROP USER. Open sessions of the accounts have no privileges from their next statement on.
     ///
     /// # Errors
-    /// 1396 for an account that is not there; 1227 for one that the session may not change; what the engine returns.
+    /// 1396 for an account that does not exist; 1227 for one that the session may not change; errors of the engine.
     pub(crate) fn drop_users(
         &self,
         session: &mut Session,
@@ -220,11 +221,11 @@ impl Accounts {
         self.put(set, &alone)
     }
 
-    /// RENAME USER.
+    /// Runs RENAME USER.
     ///
     /// # Errors
-    /// 1396 for an account that is not there, or a name that is taken; 1227 for one that the session may not change; 1470; what the engine
-    /// returns.
+    /// 1396 for an account that does not exist, or a name that is taken; 1227 for an account that the session may not change; 1470
+    /// for a name that is too long; errors of the engine.
     pub(crate) fn rename(
         &self,
         session: &Session,
@@ -247,7 +248,8 @@ impl Accounts {
         self.put(set, &alone)
     }
 
-    /// A program that embeds the database makes root anew where the accounts are lost, when it gives it a password.
+    /// Makes the root account anew when the accounts on disk are damaged and a program that embeds the database gives root a
+    /// password.
     fn rescue(&self, set: &mut AccountSet, access: &Access, id: &AccountId, has_password: bool) {
         if set.damage.is_some() && access.is_unlimited() && *id == AccountId::root() && has_password {
             set.damage = None;
@@ -256,7 +258,7 @@ impl Accounts {
     }
 }
 
-/// Error 1105 while the accounts on disk cannot be read: they would be replaced by others.
+/// Error 1105 while the accounts on disk cannot be read, because a change would overwrite them.
 pub(crate) fn check_not_damaged(set: &AccountSet) -> Result<(), MysqlError> {
     set.damage.as_ref().map_or(Ok(()), |why| Err(MysqlError::unknown_error(why)))
 }

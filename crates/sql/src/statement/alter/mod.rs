@@ -1,5 +1,4 @@
-//! ALTER TABLE, CREATE INDEX, DROP INDEX and RENAME TABLE. Each commits the open transaction first, and is done as a whole or not at
-//! all.
+//! ALTER TABLE, CREATE INDEX, DROP INDEX and RENAME TABLE. Each statement commits the open transaction first, and is atomic.
 
 mod rows;
 
@@ -27,13 +26,13 @@ use leafline_types::{MysqlError, Value};
 use rows::{Checks, Converter, Source, added, refuse_zero_dates};
 use std::sync::Arc;
 
-/// How often a statement begins anew because another has changed the table meanwhile.
+/// Attempts of a statement before it fails because other sessions keep changing the table's definition.
 const ATTEMPTS: usize = 16;
 
-/// Most bytes of a string that rows older than a column hold in it. Of a longer one rows are made that have it.
+/// Most bytes of a string that the definition keeps as a new column's value in older rows. A longer value needs new rows.
 const MAX_OLDER_BYTES: usize = 512;
 
-/// ALTER TABLE.
+/// Runs ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
     let given = session.warnings.clone();
     for _ in 1..ATTEMPTS {
@@ -48,7 +47,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<D
     renamed(session, alter, done)
 }
 
-/// Takes note of the name that the statement has given to a table that LOCK TABLES has locked.
+/// Renames the session's LOCK TABLES lock when the statement has renamed its table.
 fn renamed(
     session: &mut Session,
     alter: &AlterTable,
@@ -129,7 +128,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     let keeps_writers = altered.work >= AlterWork::Rows || asks_rows(&altered);
     let beside_writers = beside_others && others == Others::Write;
     check_concurrency(alter, altered.work, keeps_writers && !beside_writers)?;
-    // Indexes and constraints alone are nothing to those who read.
+    // Readers may go on while only indexes and constraints change.
     let mode = match altered.work == AlterWork::Indexes && same_columns {
         true => MetadataMode::NoWrite,
         false => MetadataMode::Exclusive,
@@ -163,7 +162,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     })
 }
 
-/// Whether the table can have its name and its constraints theirs.
+/// Checks that the names of the table and of its constraints are free.
 fn check_names(session: &Session, table: &TableDef, altered: &AlteredTable) -> Result<(), MysqlError> {
     let (database, name) = (&altered.spec.database, &altered.spec.name);
     if !table.is_private {
@@ -176,7 +175,7 @@ fn check_names(session: &Session, table: &TableDef, altered: &AlteredTable) -> R
     }
 }
 
-/// Whether a new index has the beginnings of values that may be stored outside their rows: the rows have to keep these then.
+/// Returns whether a new index has prefixes of overflow values: rows have to keep these prefixes then.
 fn keeps_more(altered: &AlteredTable, old: &Arc<TableDef>, limits: &Limits) -> bool {
     let may_be_outside = |part: &IndexSpecPart| {
         let is_named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(&part.column);
@@ -189,7 +188,7 @@ fn keeps_more(altered: &AlteredTable, old: &Arc<TableDef>, limits: &Limits) -> b
         && new.flat_map(|index| &index.parts).any(may_be_outside)
 }
 
-/// What rows that there are hold in the new columns, in their order, if they can stay as they are.
+/// Returns the values that existing rows hold in the new columns, in column order; `None` if the rows cannot stay as they are.
 fn in_older_rows(
     session: &mut Session,
     table: &TableDef,
@@ -210,32 +209,32 @@ fn in_older_rows(
     new.map(value).map(|value| value.filter(|value| !is_long(value))).collect()
 }
 
-/// Whether a value is too long to be kept with the definition.
+/// Returns whether a value is too long to be kept with the definition.
 fn is_long(value: &Value) -> bool {
     value.as_bytes().is_some_and(|bytes| bytes.len() > MAX_OLDER_BYTES)
 }
 
-/// Whether the columns stay as they are.
+/// Returns whether the columns stay as they are.
 fn has_columns_of(altered: &AlteredTable, old: &TableDef) -> bool {
     altered.sources.iter().copied().eq((0..old.columns.len()).map(Some))
         && altered.spec.columns == old.columns
 }
 
-/// Whether anything is built of the rows, or they are looked at.
+/// Returns whether the alteration reads the rows: to build indexes, or to check constraints.
 fn asks_rows(altered: &AlteredTable) -> bool {
     altered.spec.indexes.iter().any(|index| index.existing.is_none())
         || !altered.unproven_checks.is_empty()
         || !altered.foreign_keys.added.is_empty()
 }
 
-/// Whether a table is built anew, and nothing else becomes of it, in such a way that what a row becomes follows from the row and the numbers that it
-/// is given: that can be done beside those who write.
+/// Returns whether the alteration only rebuilds the table, and each new row follows from the old row and its AUTO_INCREMENT
+/// number. Such a rebuild can run beside writers.
 fn renews_rows_alone(session: &Session, altered: &AlteredTable, old: &TableDef) -> Result<bool, MysqlError> {
     let AlteredTable { spec, sources, foreign_keys, .. } = altered;
     if !foreign_keys.added.is_empty() || (&spec.database, &spec.name) != (&old.database, &old.name) {
         return Ok(false);
     }
-    // The definitions of other tables follow a column's name.
+    // Foreign keys of other tables name the column: renaming it changes their definitions, too.
     let keeps_name = |(column, source): (&ColumnDef, &Option<usize>)| {
         source.and_then(|source| old.columns.get(source)).is_none_or(|old| old.name == column.name)
     };
@@ -255,21 +254,21 @@ fn renews_rows_alone(session: &Session, altered: &AlteredTable, old: &TableDef) 
     Ok(!rules.defaults.iter().any(|(at, expr)| is_new(*at) && expr.is_volatile()))
 }
 
-/// The tables whose users an alteration is not to surprise: the table, and those that new foreign keys refer to.
+/// Returns the tables whose users the alteration keeps away: the table, and the parents of new foreign keys.
 fn concerned<'a>(table: &'a TableDef, altered: &'a AlteredTable) -> Vec<QualifiedName<'a>> {
     let parents = altered.foreign_keys.added.iter();
     let parents = parents.map(|key| (key.parent_database.as_str(), key.parent_table.as_str()));
     [(table.database.as_str(), table.name.as_str())].into_iter().chain(parents).collect()
 }
 
-/// Whether the rows of a table are to lie in the order of its primary key.
+/// Returns whether the new table stores its rows in the order of its primary key.
 fn has_clustered_key(spec: &TableSpec) -> bool {
     spec.options.organisation == Organisation::Clustered
         && spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary)
 }
 
-/// Changes the definition, and indexes. Returns that no rows were copied, and the number of the table. `older` is what rows hold in new
-/// columns.
+/// Changes the definition and the indexes, and leaves the rows. Returns 0 copied rows, and the id of the table. `older` has the
+/// values of existing rows in new columns.
 fn redefine(
     session: &mut Session,
     table: &Arc<TableDef>,
@@ -304,7 +303,7 @@ fn redefine(
     Ok(altered)
 }
 
-/// Builds the table anew. Returns the number of its rows, and its own.
+/// Builds the table anew. Returns the number of its rows, and its id.
 fn rebuild(
     session: &mut Session,
     table: &Arc<TableDef>,
@@ -337,7 +336,8 @@ fn rebuild(
     altered.map_err(|error| of_table(error, session.as_view()))
 }
 
-/// Whether rows get numbers in an AUTO_INCREMENT column. One that had them already may have a zero among them.
+/// Returns whether rows get numbers in an AUTO_INCREMENT column. A column that had AUTO_INCREMENT before keeps its values, even
+/// a zero.
 fn gives_numbers(spec: &TableSpec, sources: &[Option<usize>], old: &TableDef) -> bool {
     spec.columns.iter().zip(sources).any(|(column, source)| {
         let old = source.and_then(|source| old.columns.get(source));
@@ -345,7 +345,7 @@ fn gives_numbers(spec: &TableSpec, sources: &[Option<usize>], old: &TableDef) ->
     })
 }
 
-/// RENAME TABLE.
+/// Runs RENAME TABLE.
 pub(super) fn rename_tables(session: &mut Session, rename: &RenameTable) -> Result<Done, MysqlError> {
     let mut names = Vec::with_capacity(rename.tables.len());
     for (from, to) in &rename.tables {

@@ -1,4 +1,4 @@
-//! The rows of ALTER TABLE: those of the new table from those of the old one, and whether those that stay meet new CHECKs.
+//! Rows of ALTER TABLE: converts old rows to rows of the new table, and checks rows that stay against new CHECKs.
 
 use crate::session::Session;
 use crate::session::{Now, StatementContext, bytes_for};
@@ -23,22 +23,22 @@ pub(super) enum Source {
     Converted(usize),
     /// The same value in every row.
     Constant(Value),
-    /// It is computed from the others.
+    /// The value is computed from other columns.
     Computed,
     /// The column is new and has no default.
     Missing,
 }
 
-/// Makes rows of the new table.
+/// Converts old rows to rows of the new table.
 pub(super) struct Converter<'a, 's> {
     cx: &'a mut StatementContext<'s>,
     rules: RowRules,
     old: &'a TableDef,
     columns: &'a [ColumnDef],
-    /// The names of the indexes that columns of functional key parts are for.
+    /// The index name for each column that is made for a functional key part.
     indexes: BTreeMap<usize, String>,
     sources: Vec<Source>,
-    /// Number of the row at hand, from 1.
+    /// Number of the current row, from 1.
     row: u64,
 }
 
@@ -69,7 +69,7 @@ impl<'a, 's> Converter<'a, 's> {
         Converter { cx, rules, old, columns: &spec.columns, indexes, sources, row: 0 }
     }
 
-    /// A value of an old column for a new one.
+    /// Converts a value of an old column for its new column.
     fn converted(&mut self, value: &Value, from: &ColumnDef, to: &ColumnDef) -> Result<Value, MysqlError> {
         if value.is_null() && !to.nullable && !to.auto_increment {
             let truncated = MysqlError::data_truncated(&to.name, self.row);
@@ -88,7 +88,7 @@ impl<'a, 's> Converter<'a, 's> {
         })
     }
 
-    /// Computes what depends on the other columns of a row.
+    /// Computes the columns that depend on other columns of the row.
     fn compute(&mut self, row: &mut [Value]) -> Result<(), MysqlError> {
         let rules = std::mem::take(&mut self.rules);
         for (at, expr) in rules.defaults.iter().chain(&rules.generated) {
@@ -143,8 +143,8 @@ impl RowConverter for Converter<'_, '_> {
     }
 }
 
-/// Whether MySQL copies the bytes of such a column, and then says of what is too long that it was truncated (1265), where it
-/// otherwise says that it is too long (1406): text of the same kind, whose length takes as many bytes.
+/// Returns whether MySQL copies the bytes of such a column: the types are of one kind and store their lengths in as many bytes.
+/// MySQL then reports a value that is too long as truncated (1265); otherwise it reports the value as too long (1406).
 fn cuts_field(from: &ColumnDef, to: &ColumnDef) -> bool {
     let bytes = |len: u32, column: &ColumnDef| len * column.collation.charset().max_bytes();
     from.collation.charset() == to.collation.charset()
@@ -160,18 +160,18 @@ fn cuts_field(from: &ColumnDef, to: &ColumnDef) -> bool {
         }
 }
 
-/// Whether values of a column can stay as they are.
+/// Returns whether values of a column can stay as they are.
 fn unchanged(old: &ColumnDef, new: &ColumnDef) -> bool {
     let charset = |column: &ColumnDef| column.collation.charset();
     let same_type = match (&old.ty, &new.ty) {
-        // Their texts may have changed places.
+        // Members may have changed places.
         (SqlType::Enum(_) | SqlType::Set(_), _) => old.ty == new.ty,
         (old, new) => old == new,
     };
     same_type && charset(old) == charset(new) && (new.nullable || !old.nullable)
 }
 
-/// Where the values of a column that is new come from.
+/// Returns the source of a new column's values.
 pub(super) fn added(now: Now, column: &ColumnDef) -> Source {
     match &column.default {
         Some(DefaultValue::Constant(value)) => Source::Constant(value.clone()),
@@ -184,7 +184,7 @@ pub(super) fn added(now: Now, column: &ColumnDef) -> Source {
     }
 }
 
-/// Holds rows against CHECKs.
+/// Checks rows against CHECK constraints.
 pub(super) struct Checks<'a, 's> {
     pub(super) cx: &'a mut StatementContext<'s>,
     pub(super) rules: RowRules,
@@ -197,7 +197,7 @@ impl RowCheck for Checks<'_, '_> {
     }
 }
 
-/// Error 1292 if rows would get the date 0000-00-00 in a new column, and `sql_mode` refuses that date.
+/// Error 1292 if rows would get the date 0000-00-00 in a new column and `sql_mode` refuses that date.
 pub(super) fn refuse_zero_dates(
     session: &Session,
     table: &Arc<TableDef>,

@@ -1,12 +1,15 @@
-//! An INSERT that fills an empty table: its trees are built from the rows instead of being changed row by row.
+//! Bulk load: an INSERT that fills an empty table builds its trees from the rows instead of changing them row by row.
 //!
-//! The first rows are inserted as ever. When there are as many as `leafline_bulk_load_rows`, or megabytes of them, they are taken back and go, with all
-//! that follow, to a [`TableLoader`]: sorted by key, written once, past the log, and made known by one commit of the catalog. Nobody else writes to the table
-//! from then on (`MetadataMode::NoWrite`); who reads it sees it empty until the end. What is in somebody's way goes row by row: a transaction that is more
-//! than the statement, a table with rows, one that others are writing to, or one whose keys foreign keys may be waiting for, and what names partitions.
+//! The first rows are inserted row by row. When there are `leafline_bulk_load_rows` of them, or 4 MiB, the statement takes them
+//! back and gives them, with all later rows, to a [`TableLoader`]. The loader sorts rows by key and writes them once, past the
+//! log; one commit of the catalog makes them known. From then on no other session writes to the table
+//! (`MetadataMode::NoWrite`), and readers see it empty until the end.
 //!
-//! Duplicates show when entries are sorted. Where they are no error (IGNORE, REPLACE, ON DUPLICATE KEY UPDATE) the statement begins again, row by row, as
-//! the order of rows decides then what is left out or replaced.
+//! A statement stays row by row where a load would disturb others: in a transaction of several statements, for a table that has
+//! rows, that others write to, or whose keys foreign keys may wait for, and where the statement names partitions.
+//!
+//! Sorting the entries finds duplicates. Where duplicates are no error (IGNORE, REPLACE, ON DUPLICATE KEY UPDATE) the statement
+//! begins again row by row, because the order of rows then decides which rows are left out or replaced.
 
 use super::{ChangeContext, of_table};
 use crate::session::{SessionView, StatementContext};
@@ -19,7 +22,7 @@ use leafline_types::error::errno;
 use leafline_types::{MysqlError, Stage, Value};
 use std::sync::Arc;
 
-/// Bytes of values that are many, whatever the number of rows.
+/// Bytes of values that start a load, whatever the number of rows.
 const MANY_BYTES: usize = 4 << 20;
 
 /// How the rows of an INSERT are written.
@@ -28,7 +31,7 @@ pub(super) enum Bulk {
     Off,
     /// Row by row, until there are many.
     Watching(Watched),
-    /// Trees are being built.
+    /// A loader builds the trees.
     Loading(Box<Loading>),
 }
 
@@ -36,35 +39,35 @@ pub(super) enum Bulk {
 pub(super) enum Finished {
     /// Row by row.
     Rows,
-    /// Trees were built of them.
+    /// A loader built the trees from them.
     Built,
-    /// Not at all: some of them are in each other's way, and the statement is to begin again.
+    /// Not at all: some rows have the same key, and the statement begins again.
     Duplicates,
 }
 
-/// The rows so far.
+/// The rows of a statement that may become a load.
 pub(super) struct Watched {
     rows: Vec<Vec<Value>>,
     bytes: usize,
-    /// How many are many.
+    /// Number of rows that starts a load.
     most: u64,
-    /// Before the first of them.
+    /// The savepoint before the first row.
     begin: StatementMark,
-    /// The next AUTO_INCREMENT number then.
+    /// The next AUTO_INCREMENT number at that savepoint.
     next_number: u64,
 }
 
-/// A load at work.
+/// A running load.
 pub(super) struct Loading {
     loader: TableLoader,
     /// The next AUTO_INCREMENT number when the statement began.
     next_number: u64,
-    /// Others do not write to it. Nobody else knows a private table.
+    /// Keeps other writers away. `None` for a private table, which no other session knows.
     _excluding: Option<Excluding>,
 }
 
 impl Bulk {
-    /// For a statement that begins.
+    /// Decides, at the start of a statement, whether it may become a load.
     pub(super) fn new(insert: &BoundInsert, session: SessionView<'_>, transaction: &Transaction) -> Bulk {
         let most = session.settings.bulk_load_rows;
         let there = match &insert.rows {
@@ -91,7 +94,7 @@ impl Bulk {
         })
     }
 
-    /// Whether the statement may have to begin again, and its rows with it.
+    /// Returns whether the statement may have to begin again with its first row.
     pub(super) fn may_begin_again(&self, insert: &BoundInsert) -> bool {
         match self {
             Bulk::Off => false,
@@ -102,7 +105,7 @@ impl Bulk {
         }
     }
 
-    /// A row was inserted. When there are many, trees are built from here on.
+    /// Notes a row that was inserted row by row. Starts a load when there are enough.
     pub(super) fn note(
         &mut self,
         table: &Arc<TableDef>,
@@ -127,7 +130,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// Takes a row, if it [takes rows](Self::takes_rows).
+    /// Adds a row to the load. Does nothing unless a load is [running](Self::takes_rows).
     pub(super) fn take(&mut self, row: &[Value]) -> Result<(), TableError> {
         match self {
             Bulk::Off | Bulk::Watching(_) => Ok(()),
@@ -135,13 +138,13 @@ impl Bulk {
         }
     }
 
-    /// Whether it takes rows.
+    /// Returns whether a load is running.
     pub(super) fn takes_rows(&self) -> bool {
         matches!(self, Bulk::Loading(_))
     }
 
-    /// The error of a statement that this error of a row ends: that of a row before which is in the way of another, if there is one, as that
-    /// would have ended it where rows are written one by one.
+    /// Returns the error with which a statement ends after `error` of a row. An earlier duplicate among the loaded rows comes first,
+    /// because it would have ended the statement row by row.
     pub(super) fn first_error(
         self,
         error: MysqlError,
@@ -159,7 +162,7 @@ impl Bulk {
         }
     }
 
-    /// Ends the statement's rows: what was collected is built.
+    /// Ends the statement's rows: a running load builds its trees.
     pub(super) fn finish(
         self,
         insert: &BoundInsert,
@@ -176,7 +179,7 @@ impl Bulk {
                 Ok(Finished::Built)
             }
             Err(TableError::DuplicateEntry { .. }) if allows_duplicates(insert) => {
-                // Nobody else has asked for numbers.
+                // No other session has drawn numbers, because the load keeps other writers away.
                 cx.transaction.take_back_auto_increment(insert.table.id, next_number);
                 Ok(Finished::Duplicates)
             }
@@ -186,7 +189,7 @@ impl Bulk {
 }
 
 impl Loading {
-    /// `None` if somebody else uses the table, or has been quicker.
+    /// Starts a load; `None` if another session writes to the table, or has filled it first.
     fn start(
         table: &Arc<TableDef>,
         next_number: u64,
@@ -214,7 +217,7 @@ impl Loading {
     }
 }
 
-/// Whether a row whose key is there is no error.
+/// Returns whether a row whose key exists is no error.
 fn allows_duplicates(insert: &BoundInsert) -> bool {
     insert.ignore || !matches!(insert.on_duplicate, OnDuplicate::Fail)
 }
@@ -227,7 +230,7 @@ fn value_bytes(value: &Value) -> usize {
     }
 }
 
-/// Tells how far an INSERT is: of so many rows, or bytes; 0 if nobody knows.
+/// Begins the progress of an INSERT of `total` rows or bytes; 0 if the number is not known.
 pub(super) fn begin_progress(session: SessionView<'_>, total: u64) {
     session.entry.progress.begin(Stage::Loading, (1, 2), total);
 }
@@ -329,7 +332,7 @@ mod tests {
             assert_eq!(session.execute(sql).map(drop).map_err(|error| error.code), Err(1062), "{sql}");
             is_empty(&mut session, sql);
         }
-        // What belongs to a transaction goes with it.
+        // An INSERT within a transaction is no load: ROLLBACK undoes its rows.
         run(&mut session, "BEGIN");
         run(&mut session, insert);
         assert_eq!(number(&mut session, "SELECT COUNT(*) FROM d.t"), Value::Int(4000));

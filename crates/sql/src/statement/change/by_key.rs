@@ -1,7 +1,8 @@
-//! The row of an UPDATE or DELETE that names it by its primary key: locked and read without operators.
+//! Locks and reads, without operators, the row of an UPDATE or DELETE that names the row by its primary key.
 //!
-//! The key is locked before the row is read, so that nothing that a snapshot sees has to be read again under the lock. What the statement finds, locks and counts is
-//! what the plan's operators would; they are run where it is not so simple: for a row that has changed since the snapshot, and for keys that are none.
+//! The key is locked before the row is read, so the row need not be read again under the lock. The statement finds, locks and
+//! counts the same as the plan's operators. The operators run instead for a row that has changed since the snapshot, and for
+//! values that are not exact keys.
 
 use super::ChangeContext;
 use crate::plans::ByKey;
@@ -9,7 +10,7 @@ use leafline_expr::{evaluate_row, truth};
 use leafline_table::LookedUp;
 use leafline_types::{MysqlError, Value};
 
-/// What was found.
+/// The result of a search by key.
 pub(super) enum Found {
     /// There is no such row.
     Nothing,
@@ -23,7 +24,7 @@ impl ByKey {
     /// Locks the row and reads it.
     pub(super) fn find(&self, cx: &mut ChangeContext<'_, '_>) -> Result<Found, MysqlError> {
         let locker = cx.transaction.row_locker();
-        // A row that does not meet them would not be locked.
+        // Operators would not lock a row that does not meet the conditions.
         if !self.conditions.is_empty() && !locker.locks_absent() {
             return Ok(Found::Unknown);
         }
@@ -33,7 +34,7 @@ impl ByKey {
         let mut key = Vec::new();
         match values.and_then(|values| constraint.equal_key(&values, &mut key)) {
             Some(true) => {}
-            // With what they compare, the key is none of the column's values.
+            // The compared value is no value of the key's column.
             Some(false) | None => return Ok(Found::Unknown),
         }
         cx.exec.eval.cancel.check()?;

@@ -8,7 +8,7 @@ use crate::session::{StatementContext, StoreRules};
 use leafline_planner::bound::BoundDelete;
 use leafline_types::{MysqlError, Value};
 
-/// A DELETE at work.
+/// A running DELETE.
 pub(in crate::statement) struct Delete<'a> {
     delete: &'a BoundDelete,
     met: Met,

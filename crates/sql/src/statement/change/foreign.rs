@@ -1,8 +1,8 @@
-//! Foreign keys, row by row, as InnoDB: right after a row is changed. What it refers to must be there, and rows that refer to what it
-//! was keep the change from being made, or follow it. The row itself is in the write set by then, so that it may refer to itself.
+//! Foreign keys, checked row by row right after each change, as in InnoDB. The parent row must exist. Child rows that refer to
+//! the old key refuse the change or follow it. The changed row is in the write set by then, so it may refer to itself.
 //!
-//! Rows that follow are not counted. An update never comes back to a table that is being updated on the way to it (1451), and 15
-//! steps are the most there are (3008); so it ends.
+//! Child rows that follow are not counted. A cascade ends: an update that comes back to a table which it is updating already
+//! fails (1451), and so does one of more than 15 steps (3008).
 
 use super::{ChangeContext, generate, meets_checks, of_table};
 use leafline_planner::bound::{ChildReference, ForeignKeys, ParentReference};
@@ -15,16 +15,16 @@ use leafline_types::error::errno;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Most steps from a row to those that follow it, as InnoDB.
+/// Most steps of a cascade, as in InnoDB.
 const MAX_DEPTH: usize = 15;
 
-/// The tables on the way to the rows that follow, each with whether its row was deleted.
+/// The tables that a cascade has passed, each with whether its row was deleted.
 type Way = Vec<(TableId, bool)>;
 
-/// A row was inserted.
+/// Checks the foreign keys of a row that was inserted.
 ///
 /// # Errors
-/// 1452 if what it refers to is not there; those of locking.
+/// 1452 if a parent row does not exist; errors of locking.
 pub(super) fn inserted(
     keys: &ForeignKeys,
     table: &TableDef,
@@ -38,10 +38,10 @@ pub(super) fn inserted(
     references.parents.iter().try_for_each(|parent| check_parent(parent, row, transaction))
 }
 
-/// A row was deleted.
+/// Applies ON DELETE of the keys that refer to a row that was deleted.
 ///
 /// # Errors
-/// 1451 if there are rows that refer to it and may not follow, 3008 if they follow too far; what changing them can end in.
+/// 1451 if a key refuses the deletion, 3008 for a cascade of too many steps; errors of changing the child rows.
 pub(super) fn deleted(
     keys: &ForeignKeys,
     table: &TableDef,
@@ -51,10 +51,11 @@ pub(super) fn deleted(
     follow_delete(keys, table, row, cx, &mut Way::new())
 }
 
-/// A row was changed; `moved` if its clustered key was.
+/// Checks the foreign keys of a row that was changed, and applies ON UPDATE of the keys that refer to it. `moved` says that its
+/// clustered key has changed.
 ///
 /// # Errors
-/// As [`inserted`](Self::inserted) and [`deleted`](Self::deleted); 1761 if a row that follows ran into another one.
+/// As [`inserted`] and [`deleted`]; 1761 if a child row that follows meets another row of the same key.
 pub(super) fn updated(
     keys: &ForeignKeys,
     table: &TableDef,
@@ -65,8 +66,9 @@ pub(super) fn updated(
     follow_update(keys, table, (old, new), moved, cx, &mut Way::new())
 }
 
-/// The error of a foreign key that keeps a row of the table from being changed, where it ran into the unique key that `error` tells of. InnoDB goes from index to index, and
-/// looks in each for rows that refer to what the row was there before it looks for the one in the way.
+/// Returns the error of an update that failed with `error`, a duplicate key. InnoDB goes from index to index, and looks in each
+/// for child rows before it looks for a duplicate: a foreign key that refuses the change at an earlier index, or at the same
+/// one, gives the error.
 ///
 /// # Errors
 /// Errors of locking.
@@ -141,7 +143,8 @@ fn follow_update(
     Ok(())
 }
 
-/// Applies the key's action to the rows of `child` that refer to the key `from` of a row of `table`, which is `to` now, or gone.
+/// Applies the foreign key's action to the rows of `child` that refer to the key `from` of a row of `table`. The key is `to`
+/// now, or gone.
 fn follow(
     keys: &ForeignKeys,
     (table, row): (&TableDef, &[Value]),
@@ -153,7 +156,7 @@ fn follow(
     let action = if to.is_some() { child.on_update } else { child.on_delete };
     let mut search = KeySearch::new(&child.child, &child.index, from)?;
     let refused = || child.violated();
-    // As in InnoDB, a row that refers to itself is in its own way.
+    // As in InnoDB, a row that refers to itself refuses its own change.
     if child.child.id == table.id && (to.is_some() || action.refuses()) && search.has_key(row)? {
         return Err(refused());
     }
@@ -203,7 +206,7 @@ fn follow(
     }
 }
 
-/// A row that refers to the key `to` now, or to nothing.
+/// Makes the child row that refers to the key `to`, or to nothing.
 fn changed_row(
     keys: &ForeignKeys,
     child: &ChildReference,
@@ -240,7 +243,7 @@ fn changed_row(
     Ok(new)
 }
 
-/// Errors of foreign keys, with names and without.
+/// Error codes of foreign keys. The session may know the names in the first two, and not in the others.
 const VIOLATIONS: [u16; 4] = [
     errno::ER_ROW_IS_REFERENCED_2,
     errno::ER_NO_REFERENCED_ROW_2,
@@ -248,7 +251,8 @@ const VIOLATIONS: [u16; 4] = [
     errno::ER_NO_REFERENCED_ROW,
 ];
 
-/// With IGNORE: makes an error of foreign keys a warning, and undoes what was done since `mark`. True if nothing was wrong.
+/// Under IGNORE turns an error of foreign keys into a warning and undoes the changes since `mark`. Returns true if there was no
+/// error.
 pub(super) fn ignoring(
     result: Result<(), MysqlError>,
     ignore: bool,
@@ -266,12 +270,12 @@ pub(super) fn ignoring(
     }
 }
 
-/// The values of a key; `None` if one is NULL: then it refers to nothing, and nothing to it.
+/// Returns the values of a key; `None` if one is NULL: such a key refers to nothing, and nothing refers to it.
 fn key_of(columns: &[usize], row: &[Value]) -> Option<Vec<Value>> {
     columns.iter().map(|at| row.get(*at).filter(|value| !value.is_null()).cloned()).collect()
 }
 
-/// Locks the key that a row of a parent has, or had: nobody makes a row refer to it meanwhile.
+/// Locks a key that a parent row has or had, so that no other transaction makes a row refer to it.
 fn lock_key(
     table: &TableDef,
     columns: &[usize],
@@ -285,7 +289,7 @@ fn lock_key(
     Ok(key)
 }
 
-/// Error 1452 if what a row refers to is not there.
+/// Error 1452 if the parent row does not exist.
 fn check_parent(
     reference: &ParentReference,
     row: &[Value],
@@ -303,7 +307,7 @@ fn check_parent(
     Err(reference.violated())
 }
 
-/// A key as error 1761 shows it.
+/// Formats a key as error 1761 shows it.
 fn record(table: &TableDef, columns: &[usize], key: &[Value]) -> String {
     let texts = columns.iter().zip(key).filter_map(|(at, value)| {
         let column = table.columns.get(*at)?;

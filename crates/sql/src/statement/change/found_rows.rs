@@ -1,6 +1,6 @@
-//! UPDATE and DELETE, row by row: what a plan finds, or a key.
+//! UPDATE and DELETE row by row: a plan finds the rows, or a key finds one.
 //!
-//! The plan delivers the columns of the tables, what else is needed and, last, a locator for each table that rows are changed of.
+//! The plan delivers the columns of the tables, further values that assignments need and, last, a locator for each target table.
 
 use super::ChangeContext;
 use super::by_key::Found;
@@ -17,15 +17,16 @@ use leafline_types::column::{Batch, value_at};
 use leafline_types::{ExprType, MysqlError, Value};
 use std::sync::Arc;
 
-/// A statement at work that changes rows which are found for it.
+/// A running statement that changes the rows which are found for it.
 pub(in crate::statement) trait RowChange {
-    /// What becomes of values that columns cannot have.
+    /// Says what becomes of values that do not fit their columns.
     fn rules(&self) -> StoreRules;
 
-    /// How many tables it changes rows of, one found with the other.
+    /// Returns the number of target tables.
     fn targets(&self) -> usize;
 
-    /// Changes the rows at the locators, one for each target: `None` where an outer join found none. `values` is what was found with them.
+    /// Changes the rows at the locators, one for each target; `None` where an outer join found no row. `values` has the outputs of
+    /// the plan for these rows.
     fn row(
         &mut self,
         locators: &[Option<&[u8]>],
@@ -33,11 +34,11 @@ pub(in crate::statement) trait RowChange {
         cx: &mut ChangeContext<'_, '_>,
     ) -> Result<(), MysqlError>;
 
-    /// What it has done since this was last asked.
+    /// Takes the counts of the changes since the last call.
     fn take_done(&mut self, cx: &mut StatementContext<'_>) -> Done;
 }
 
-/// Changes the rows that the plan finds. Where there is only one, it may be found by its key.
+/// Changes the rows that the plan finds. A single row may be found by its key instead.
 pub(in crate::statement) fn change_rows(
     session: &mut Session,
     transaction: &mut Transaction,
@@ -81,10 +82,10 @@ fn change_found(
     Ok(())
 }
 
-/// The rows that a plan has found, and where they are.
+/// A batch of rows that a plan has found, with their locators.
 struct FoundRows {
     batch: Batch,
-    /// Number of outputs; locators follow, one for each target.
+    /// Number of outputs; the columns after them are locators, one for each target.
     outputs: usize,
 }
 
@@ -96,13 +97,13 @@ impl FoundRows {
         }
     }
 
-    /// The outputs of a row.
+    /// Returns the outputs of a row.
     fn values(&self, row: usize, types: &[ExprType]) -> Vec<Value> {
         let outputs = self.batch.columns.iter().zip(types).take(self.outputs);
         outputs.map(|(array, ty)| value_at(array, row, &ty.sql)).collect()
     }
 
-    /// Where the rows of the targets are.
+    /// Collects the locators of a row, one for each target.
     fn locators<'f>(
         &'f self,
         row: usize,
@@ -116,7 +117,7 @@ impl FoundRows {
         Ok(())
     }
 
-    /// Where the row of a target is; `None` if an outer join found none.
+    /// Returns the locator of a target's row; `None` if an outer join found no row.
     fn locator(&self, target: usize, row: usize) -> Result<Option<&[u8]>, MysqlError> {
         let locators = self.batch.columns.get(self.outputs + target).and_then(|c| c.as_binary_opt::<i32>());
         let locators =

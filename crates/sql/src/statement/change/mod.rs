@@ -1,19 +1,19 @@
-//! INSERT, REPLACE, UPDATE and DELETE: values converted for their columns, rows into the transaction's write set.
+//! INSERT, REPLACE, UPDATE and DELETE: convert values for their columns and put rows into the transaction's write set.
 //!
-//! The rows to change come from a plan that reads at the statement's start; what the statement writes is not seen by
-//! it, so nothing is changed twice. Where a row meets another of the same key, or is met a second time in a join, its newest
-//! state counts.
+//! A plan finds the rows to change. The plan reads as of the statement's start and does not see what the statement writes, so no
+//! row is changed twice. Where a row meets another of the same key, or a join delivers it a second time, its newest state
+//! counts.
 //!
 //! | module | runs |
 //! |---|---|
 //! | `insert` | INSERT, REPLACE, LOAD DATA |
-//! | `bulk` | those of them that fill an empty table |
+//! | `bulk` | INSERT, REPLACE and LOAD DATA into an empty table |
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
-//! | `found_rows` | either, row by row: those that a plan finds, or a key |
-//! | `by_key` | the row that is named by its primary key |
-//! | `repeating` | any of these, of one row, again and again |
-//! | `foreign` | what foreign keys ask of all of them |
+//! | `found_rows` | UPDATE and DELETE of the rows that a plan or a key finds |
+//! | `by_key` | the search for a row by its primary key |
+//! | `repeating` | a change of one row, again and again |
+//! | `foreign` | the checks and actions of foreign keys |
 
 mod bulk;
 mod by_key;
@@ -44,7 +44,7 @@ use std::ops::{Deref, DerefMut};
 /// The context of a statement that changes rows.
 pub(super) struct ChangeContext<'c, 's> {
     pub(super) statement: &'c mut StatementContext<'s>,
-    /// The transaction whose write set gets the rows.
+    /// The transaction whose write set takes the rows.
     pub(super) transaction: &'c mut Transaction,
 }
 
@@ -62,7 +62,7 @@ impl<'s> DerefMut for ChangeContext<'_, 's> {
     }
 }
 
-/// The value a column of `table` gets when none is given; `row` is what is known of its row.
+/// Returns the default of the column at `at`. `row` has the values that are known of its row.
 fn default_of(
     at: usize,
     column: &ColumnDef,
@@ -82,7 +82,8 @@ fn default_of(
     }
 }
 
-/// Gives `value`, or for a NULL in an AUTO_INCREMENT column that cannot be NULL the type's own default: a row that is changed draws no number.
+/// Returns `value`, or the type's own default for a NULL in an AUTO_INCREMENT column that cannot be NULL: a changed row draws no
+/// number.
 fn number_or_zero(value: Value, column: &ColumnDef) -> Result<Value, MysqlError> {
     match value {
         Value::Null if column.auto_increment && !column.nullable => implicit_default(column),
@@ -90,7 +91,7 @@ fn number_or_zero(value: Value, column: &ColumnDef) -> Result<Value, MysqlError>
     }
 }
 
-/// The value of `expr` over `values`, converted for `column`; `number` is that of the row, for messages.
+/// Evaluates `expr` over `values` and converts the result for `column`. Messages name the row by `number`.
 fn computed(
     expr: &Expr,
     values: &[Value],
@@ -128,7 +129,8 @@ fn generate(
     Ok(())
 }
 
-/// What a table says of a change: the times of a key in the session's time zone, and nothing of tables that the session may not know of.
+/// Converts an error of a table: shows the times of a key in the session's time zone, and names no table that the session may
+/// not know of.
 pub(super) fn of_table(error: TableError, session: SessionView<'_>) -> MysqlError {
     match error {
         TableError::ReferredTo { child: (database, name), .. }
@@ -144,13 +146,13 @@ pub(super) fn of_table(error: TableError, session: SessionView<'_>) -> MysqlErro
     }
 }
 
-/// Whether a row has no partition that it could be in: with IGNORE it is left out.
+/// Returns whether the error says that no partition takes the row. IGNORE leaves such a row out.
 fn has_no_partition(error: &TableError) -> bool {
     let codes = [errno::ER_NO_PARTITION_FOR_GIVEN_VALUE, errno::ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET];
     matches!(error, TableError::Sql(error) if codes.contains(&error.code))
 }
 
-/// What is wrong with the value of a functional key part, as MySQL says it.
+/// Converts an error of computing a functional key part to the error that MySQL gives.
 pub(super) fn of_functional_index(error: MysqlError, index: &str, row: u64) -> MysqlError {
     match error.code {
         errno::ER_DATA_TOO_LONG => MysqlError::functional_index_too_long(index),
@@ -164,8 +166,8 @@ pub(super) fn of_functional_index(error: MysqlError, index: &str, row: u64) -> M
     }
 }
 
-/// Whether a row meets the CHECK constraints of its table: a condition may be NULL. Error 3819 if it does not; with IGNORE a
-/// warning.
+/// Returns whether a row meets the CHECK constraints of its table; a condition that is NULL passes. A violation is error 3819,
+/// or under IGNORE a warning and false.
 pub(super) fn meets_checks(
     rules: &RowRules,
     row: &[Value],
@@ -187,7 +189,8 @@ pub(super) fn meets_checks(
     Ok(true)
 }
 
-/// Whether a row stays in the view that it is changed through. Error 1369 if it does not; with IGNORE a warning.
+/// Returns whether a row stays in the view through which it is changed. Leaving the view is error 1369, or under IGNORE a
+/// warning and false.
 fn stays_in_view(
     checks: &[ViewCheck],
     row: &[Value],
@@ -216,7 +219,7 @@ fn current_timestamp(column: &ColumnDef, cx: &mut StatementContext<'_>) -> Resul
     }
 }
 
-/// Gives the columns with ON UPDATE CURRENT_TIMESTAMP that were not assigned to their new value. Whether there are any.
+/// Sets the columns with ON UPDATE CURRENT_TIMESTAMP that the statement does not assign. Returns whether there are any.
 fn touch(
     table: &TableDef,
     row: &mut [Value],
@@ -235,23 +238,23 @@ fn touch(
     Ok(touched)
 }
 
-/// Which rows of the targets have been met: a join may deliver a row many times, and it is changed once.
+/// Remembers which rows of the targets were met: a join may deliver a row many times, and each row is changed once.
 struct Met(Option<Vec<HashSet<Box<[u8]>>>>);
 
 impl Met {
-    /// For a plan over `relations` relations. A single table delivers each row once.
+    /// Makes the sets for a plan over `relations` relations. A single table delivers each row once and needs no set.
     fn new(targets: &[ChangedTable], relations: usize) -> Met {
         Met((relations > 1).then(|| vec![HashSet::new(); targets.len()]))
     }
 
-    /// Notes a row. False if it was met before.
+    /// Notes a row. Returns false if it was met before.
     fn is_new(
         &mut self,
         target: usize,
         locator: &[u8],
         cx: &mut StatementContext<'_>,
     ) -> Result<bool, MysqlError> {
-        /// Of a set's entry, besides the locator.
+        /// Bytes of a set's entry besides the locator.
         const ENTRY_BYTES: usize = 48;
         let Some(met) = self.0.as_mut().and_then(|sets| sets.get_mut(target)) else { return Ok(true) };
         if met.contains(locator) {
@@ -262,7 +265,7 @@ impl Met {
     }
 }
 
-/// Whether a table is the target at more than one place: its rows may have been changed by this statement.
+/// Returns whether a table is a target more than once: this statement may have changed its rows already.
 fn is_changed_twice(targets: &[ChangedTable], table: &TableDef) -> bool {
     targets.iter().filter(|target| target.table.id == table.id).count() > 1
 }

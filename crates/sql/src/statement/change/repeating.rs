@@ -1,4 +1,4 @@
-//! A change of one row, made again and again with other parameters.
+//! A change of one row that is made again and again with other parameters.
 
 use super::by_key::Found;
 use super::insert::RowInserter;
@@ -11,14 +11,14 @@ use crate::session::Session;
 use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value};
 
-/// A statement at work.
+/// A running statement that keeps its state from run to run.
 pub(in crate::statement) enum Repeating<'w> {
     Insert(Box<RowInserter<'w>>),
     ByKey(Box<dyn RowChange + 'w>, &'w ByKey),
 }
 
-/// Makes a statement ready for a first run: an INSERT of one row of VALUES, or a change of a row that is found by its key. `None` if each run has
-/// something to say of columns that it does not name.
+/// Prepares a statement for its first run: an INSERT of one row of VALUES, or a change of a row that is found by its key. `None`
+/// if each run would warn of columns that the statement does not name.
 pub(in crate::statement) fn repeating<'w>(
     work: &'w Work,
     session: &mut Session,
@@ -51,7 +51,7 @@ impl<'w> Repeating<'w> {
         (execution.storing(change.rules()), Repeating::ByKey(Box::new(change), by_key))
     }
 
-    /// Runs it with the parameters of its execution; `None` if it has to be run by its plan.
+    /// Runs the statement with the parameters of its execution; `None` if the plan's operators have to run it.
     pub(in crate::statement) fn run(
         &mut self,
         cx: &mut ChangeContext<'_, '_>,

@@ -1,4 +1,4 @@
-//! The rows of LOAD DATA: the lines of a file, one at a time; and those that a program gives.
+//! Rows of LOAD DATA: the lines of a file, one at a time, the rows of a table file, or the rows that a program gives.
 
 use super::super::{ChangeContext, computed, default_of};
 use super::RowInserter;
@@ -13,7 +13,7 @@ use leafline_table::implicit_default;
 use leafline_types::{Charset, Coercibility, ExprType, MysqlError, Progress, SqlType, Value};
 use std::io::{self, Read};
 
-/// Gives the inserter the lines of the file.
+/// Inserts the lines of a text file.
 pub(super) fn load(
     inserter: &mut RowInserter<'_>,
     (load, file): (&BoundLoad, &mut dyn Read),
@@ -74,7 +74,7 @@ pub(super) fn load(
     }
 }
 
-/// Gives the inserter the rows of a file of a table.
+/// Inserts the rows of a table file, as EXPORT TABLE writes it.
 fn load_table(
     inserter: &mut RowInserter<'_>,
     (load, file): (&BoundLoad, &mut dyn Read),
@@ -110,7 +110,7 @@ fn load_table(
     Ok(())
 }
 
-/// Gives the inserter the rows of a program.
+/// Inserts the rows that a program gives.
 pub(super) fn load_values(
     inserter: &mut RowInserter<'_>,
     (load, rows): (&BoundLoad, &mut dyn RowSource),
@@ -138,7 +138,7 @@ pub(super) fn load_values(
     }
 }
 
-/// Tells how much of a file was read.
+/// A reader that reports how many bytes of the file were read.
 struct Counted<'f> {
     file: &'f mut dyn Read,
     progress: Progress,
@@ -152,7 +152,7 @@ impl Read for Counted<'_> {
     }
 }
 
-/// An error, or the warning in its place.
+/// Returns the error when `strict`, and makes it a warning otherwise.
 fn told(error: MysqlError, strict: bool, cx: &mut StatementContext<'_>) -> Result<(), MysqlError> {
     if strict {
         return Err(error);
@@ -161,7 +161,7 @@ fn told(error: MysqlError, strict: bool, cx: &mut StatementContext<'_>) -> Resul
     Ok(())
 }
 
-/// Gives a column what its field has: its default if there is no field.
+/// Gives a column the value of its field, or its default if the line has no such field.
 fn give(
     inserter: &mut RowInserter<'_>,
     at: usize,
@@ -191,7 +191,7 @@ fn give(
     Ok(())
 }
 
-/// The value of a field, and its type.
+/// Decodes a field. Returns its value and its type.
 fn value(bytes: &[u8], charset: Charset) -> Result<(Value, SqlType), MysqlError> {
     Ok(match charset {
         Charset::Binary => (Value::Bytes(bytes.into()), SqlType::Blob { max_bytes: u32::MAX }),
@@ -199,7 +199,7 @@ fn value(bytes: &[u8], charset: Charset) -> Result<(Value, SqlType), MysqlError>
     })
 }
 
-/// The variables have the fields of the last line.
+/// Gives user variables the fields of the last line.
 fn keep_variables(
     load: &BoundLoad,
     cx: &mut StatementContext<'_>,

@@ -26,11 +26,11 @@ use leafline_types::{MysqlError, Value};
 use load::{load, load_values};
 use std::sync::Arc;
 
-/// What a load is given by its client.
+/// The input of a load that its client gives.
 pub(in crate::statement) enum Given<'g, 'f> {
     /// A file.
     File(&'g mut ClientInput<'f>),
-    /// Rows. They are given once: a load of them allows no duplicates.
+    /// Rows. They can be read once: a load of them allows no duplicates, so it never begins again.
     Rows(&'g mut dyn RowSource),
 }
 
@@ -43,8 +43,7 @@ impl<'f> Given<'_, 'f> {
     }
 }
 
-/// Runs an INSERT, REPLACE or LOAD DATA. `plan` is the plan of its SELECT, `input` the rows or the file that the client gives, if it
-/// does.
+/// Runs an INSERT, REPLACE or LOAD DATA. `plan` is the plan of its SELECT; `input` has the rows or the file of the client.
 pub(in crate::statement) fn insert(
     session: &mut Session,
     transaction: &mut Transaction,
@@ -80,7 +79,7 @@ pub(in crate::statement) fn insert(
             transaction.rollback_to(mark);
         }
     }
-    // Once more, row by row.
+    // The load met duplicates: the second attempt goes row by row.
     if let Some(Given::File(input)) = &mut input {
         input.rewind()?;
     }
@@ -107,13 +106,13 @@ fn execution_of(
     execution.storing(rules(insert)).locking(transaction)
 }
 
-/// The end of an attempt to run an INSERT.
+/// The result of an attempt to run an INSERT.
 enum Attempt {
     /// Row by row, all rows are in the write set.
     Inserted(Done),
     /// The trees of the table were built from the rows.
     Built(Done),
-    /// Trees cannot be built: some of the rows have the same key, and the statement says what becomes of them. Nothing was done.
+    /// Some rows have the same key and the statement says what becomes of them, so trees cannot be built. Nothing was done.
     Duplicates,
 }
 
@@ -135,7 +134,7 @@ fn attempt(
     })
 }
 
-/// What becomes of values that columns cannot have.
+/// Says what becomes of values that do not fit their columns.
 pub(super) fn rules(insert: &BoundInsert) -> StoreRules {
     StoreRules { ignore: insert.ignore, null_is_default: !is_one_row(insert), keeps_rows: false }
 }
@@ -144,41 +143,41 @@ fn is_one_row(insert: &BoundInsert) -> bool {
     matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1)
 }
 
-/// An INSERT at work.
+/// A running INSERT.
 pub(in crate::statement) struct RowInserter<'a> {
     pub(super) insert: &'a BoundInsert,
     pub(super) table: &'a Arc<TableDef>,
-    /// Columns that the statement does not name, by position, with their values where they have no default.
+    /// Positions of the columns that the statement does not name, with a value for those without a default.
     omitted: Vec<(usize, Option<Value>)>,
-    /// The row at hand.
+    /// The current row.
     pub(super) row: Vec<Value>,
-    /// Columns of it whose defaults are expressions, which wait until the other columns are known.
+    /// Columns of the row whose defaults are expressions. They wait until the other columns are known.
     late: Vec<usize>,
-    /// What assignments need of the query's row besides.
+    /// Further values of the query's row that assignments need.
     others: Vec<Value>,
     pub(super) counts: Counts,
     bulk: Bulk,
-    /// The table is one of the grant tables, whose rows have to be readable as such.
+    /// The table is a grant table: its rows have to be readable as accounts and privileges.
     is_of_accounts: bool,
-    /// An AUTO_INCREMENT number of a row that was left out, for the next one.
+    /// The AUTO_INCREMENT number of a row that was left out. The next row takes it.
     unused: Option<u64>,
 }
 
-/// What an INSERT has done.
+/// Counts of an INSERT.
 #[derive(Default)]
 pub(super) struct Counts {
-    /// Rows given.
+    /// Rows read.
     pub(super) records: u64,
-    /// Those of them that did not meet a condition, with IGNORE.
+    /// Rows that did not meet a condition, under IGNORE.
     left_out: u64,
     inserted: u64,
     /// Rows deleted by REPLACE.
     deleted: u64,
-    /// Rows changed by ON DUPLICATE KEY UPDATE, and those that it left as they were.
+    /// Rows changed by ON DUPLICATE KEY UPDATE; `unchanged` counts rows that it left as they were.
     updated: u64,
     unchanged: u64,
     first_generated: Option<u64>,
-    /// The number in the AUTO_INCREMENT column of the last row that was stored, changed, or found to be as it should be.
+    /// The AUTO_INCREMENT number of the last row that was stored, changed, or left unchanged.
     last_number: u64,
 }
 
@@ -192,7 +191,7 @@ impl<'a> RowInserter<'a> {
         let mut omitted = Vec::new();
         for (at, column) in table.columns.iter().enumerate() {
             if !insert.columns.contains(&at) {
-                // What a column without a default is given is said once, and not for each row.
+                // A column without a default gives one warning or error, not one for each row.
                 let has_none =
                     column.has_no_default() && !column.auto_increment && column.generated.is_none();
                 let missing = has_none.then(|| match &insert.view {
@@ -219,7 +218,7 @@ impl<'a> RowInserter<'a> {
         })
     }
 
-    /// For a statement whose rows are written one by one, however many there are. `None` if it warns of columns that it does not name.
+    /// Makes an inserter that never becomes a load. `None` if the statement warns of columns that it does not name.
     pub(super) fn one_by_one(
         insert: &'a BoundInsert,
         cx: &mut StatementContext<'_>,
@@ -228,14 +227,14 @@ impl<'a> RowInserter<'a> {
         Ok(Some(run).filter(|run| run.omitted.iter().all(|(_, missing)| missing.is_none())))
     }
 
-    /// Runs a statement of VALUES once more.
+    /// Runs an INSERT of VALUES once more.
     pub(super) fn again(&mut self, cx: &mut ChangeContext<'_, '_>) -> Result<Done, MysqlError> {
         (self.counts, self.unused) = (Counts::default(), None);
         self.give_rows((None, None), cx)?;
         Ok(std::mem::take(&mut self.counts).done(self.insert, cx))
     }
 
-    /// Gives it all rows of the statement.
+    /// Inserts all rows of the statement.
     fn give_rows(
         &mut self,
         (plan, input): (Option<&Arc<Plan>>, Option<Given<'_, '_>>),
@@ -308,7 +307,7 @@ impl<'a> RowInserter<'a> {
         }
     }
 
-    /// An empty row; one of defaults if values refer to columns that have none yet.
+    /// Begins a row of NULLs, or of defaults if values refer to columns that have no value yet.
     pub(super) fn begin_row(&mut self, cx: &mut StatementContext<'_>) -> Result<(), MysqlError> {
         self.row.fill(Value::Null);
         self.late.clear();
@@ -354,7 +353,7 @@ impl<'a> RowInserter<'a> {
         Ok(())
     }
 
-    /// Gives the columns that were not named their defaults, and computes those that depend on others.
+    /// Gives the omitted columns their defaults, and computes the columns that depend on others.
     fn complete_row(&mut self, cx: &mut StatementContext<'_>) -> Result<(), MysqlError> {
         for (at, missing) in &self.omitted {
             let value = match (missing, self.table.columns.get(*at)) {
@@ -379,7 +378,7 @@ impl<'a> RowInserter<'a> {
         generate(self.table, &self.insert.rules, &mut self.row, self.counts.records + 1, cx)
     }
 
-    /// Gives the columns that were not named their defaults, and stores the row.
+    /// Completes the row, checks it and stores it.
     pub(super) fn finish_row(&mut self, cx: &mut ChangeContext<'_, '_>) -> Result<(), MysqlError> {
         self.complete_row(cx)?;
         if self.is_of_accounts {
@@ -397,7 +396,7 @@ impl<'a> RowInserter<'a> {
             cx.session.entry.progress.add(1);
         }
         let generated = cx.transaction.fill_auto_increment(self.table, &mut self.row, &mut self.unused);
-        // Until it is stored.
+        // The number stays unused until the row is stored.
         self.unused = self.unused.or(generated);
         if self.bulk.takes_rows() {
             let mark = cx.transaction.savepoint();
@@ -464,8 +463,8 @@ impl<'a> RowInserter<'a> {
         }
     }
 
-    /// Makes room for the row, which another is in the way of. True if the row has taken its place: where no other unique key
-    /// is left to be checked. As MySQL, that does not count as a deletion if the rows are equal.
+    /// Removes the row that has the same key. Returns true if the new row has taken its place, which needs that no other unique key
+    /// is left to be checked. As in MySQL, replacing an equal row does not count as a deletion.
     fn replace(
         &mut self,
         index: &str,
@@ -492,7 +491,7 @@ impl<'a> RowInserter<'a> {
         Ok(true)
     }
 
-    /// Changes the row that is in the way. False if it is not there any more.
+    /// Applies ON DUPLICATE KEY UPDATE to the row of the same key. Returns false if that row is gone.
     fn update(
         &mut self,
         assignments: &[BoundAssignment],
@@ -568,13 +567,13 @@ impl Counts {
 
     fn done(self, insert: &BoundInsert, cx: &mut StatementContext<'_>) -> Done {
         let warnings = cx.exec.eval.warnings.count();
-        // As in MySQL clients are told of a row that ON DUPLICATE KEY UPDATE has changed; LAST_INSERT_ID() is not.
+        // As in MySQL, the client gets the number of a row that ON DUPLICATE KEY UPDATE has changed; LAST_INSERT_ID() does not.
         let number = if self.inserted + self.updated > 0 { self.last_number } else { 0 };
         let counters = &mut cx.exec.counters;
         counters.handler_write += self.inserted;
         counters.handler_update += self.updated;
         counters.handler_delete += self.deleted;
-        // A row that was changed counts twice, so that clients can tell it from one that was inserted.
+        // A changed row counts twice, so that clients can tell it from an inserted one.
         let affected = self.inserted + self.deleted + 2 * self.updated;
         let records = self.records - self.left_out;
         let duplicates = match &insert.on_duplicate {
