@@ -1,7 +1,7 @@
-//! CREATE TABLE, as it is written, LIKE another, or from a query; temporary or not.
+//! CREATE TABLE: from a definition, LIKE another table, or from a query; temporary or not.
 //!
-//! A table that is made of a query is a private one while its rows are inserted, by an INSERT like any other, and is made known by one
-//! commit: whatever fails, and whenever the machine stops, it is there with all its rows or not at all.
+//! A table from a query is a private table while an ordinary INSERT fills it. One commit then makes it known. After any failure
+//! and any crash the table exists with all its rows or not at all.
 
 use super::change::of_table;
 use super::definitions::{database_of, note_options, refuse_taken_names};
@@ -23,10 +23,10 @@ use leafline_types::error::errno;
 use leafline_types::{Collation, ExprType, MysqlError, Value};
 use std::sync::Arc;
 
-/// What CREATE TABLE .. SELECT inserts into: no other table can be called so.
+/// The name of a table that CREATE TABLE .. SELECT or IMPORT TABLE is filling. No other table can have it.
 pub(super) const BEING_FILLED: &str = "\0";
 
-/// A statement and its text.
+/// A statement with its text and its parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) statement: &'a Statement,
@@ -34,7 +34,7 @@ pub(super) struct Text<'a> {
     pub(super) parameters: &'a [Value],
 }
 
-/// CREATE TABLE, with a query or without.
+/// Runs CREATE TABLE, with or without a query.
 pub(super) fn create_table(
     session: &mut Session,
     create: &CreateTable,
@@ -87,7 +87,7 @@ pub(super) fn create_table(
     published
 }
 
-/// Gives a table that is the session's own, and filled, to all.
+/// Makes a table of the session's own, which is filled, known to all sessions.
 pub(super) fn publish(
     session: &mut Session,
     table: &Arc<TableDef>,
@@ -100,7 +100,7 @@ pub(super) fn publish(
     Ok(())
 }
 
-/// CREATE TABLE .. LIKE: the columns, keys and constraints of another table, and none of its rows.
+/// Runs CREATE TABLE .. LIKE: copies the columns, keys and constraints of another table, and none of its rows.
 pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike) -> Result<Done, MysqlError> {
     let database = database_of(session, &create.name)?;
     let model = show::base_table(session, &create.like)?;
@@ -110,7 +110,7 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
     let name = &create.name.name.value;
     let mut spec = TableSpec::of(&model);
     spec.indexes.iter_mut().for_each(|index| (index.existing, index.for_foreign_key) = (None, false));
-    // As if they had no names.
+    // CHECKs get new names, as if the statement named none.
     for (number, check) in (1..).zip(&mut spec.checks) {
         check.name = format!("{name}_chk_{number}");
     }
@@ -130,7 +130,7 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
     Ok(Done::default())
 }
 
-/// Error 3750 if a table is to have no primary key though `sql_require_primary_key` says so.
+/// Error 3750 if a table would have no primary key though `sql_require_primary_key` asks for one.
 pub(super) fn check_primary_key(session: &Session, spec: &TableSpec) -> Result<(), MysqlError> {
     let has_one = || spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary);
     match session.settings.requires_primary_key && !has_one() {
@@ -139,7 +139,8 @@ pub(super) fn check_primary_key(session: &Session, spec: &TableSpec) -> Result<(
     }
 }
 
-/// Makes a table for everybody. It was not there; if another has been quicker, that is noted or an error.
+/// Creates a table that all sessions know. If another session has created it meanwhile, that is a note under `if_not_exists`,
+/// and an error otherwise.
 fn create_stored(session: &mut Session, spec: &TableSpec, if_not_exists: bool) -> Result<(), MysqlError> {
     let made = session.instance.engine().ddl().create_table(spec, if_not_exists);
     if !made.map_err(|error| of_table(error, session.as_view()))? {
@@ -148,7 +149,8 @@ fn create_stored(session: &mut Session, spec: &TableSpec, if_not_exists: bool) -
     Ok(())
 }
 
-/// Whether the table is there already, which is noted; error 1050 if that is not to be. A temporary table hides others.
+/// Returns whether the table exists already, which is a note under `if_not_exists` and error 1050 otherwise. A temporary table
+/// may hide another table.
 pub(super) fn is_there(
     session: &mut Session,
     name: &TableName,
@@ -174,7 +176,8 @@ pub(super) fn is_there(
     }
 }
 
-/// The table that is asked for: columns that are only written first, then those of the query, as they are written if they are.
+/// Makes the specification of the new table. Columns that only the definition has come first. The query's columns follow, as
+/// the definition says where it names them.
 pub(super) fn specification(
     session: &mut Session,
     create: &CreateTable,
@@ -217,7 +220,7 @@ pub(super) fn specification(
     Ok(spec)
 }
 
-/// The columns that a table gets from a query.
+/// Returns the columns that a table gets from a query.
 fn query_columns(
     session: &Session,
     source: &TableSource,
@@ -237,7 +240,7 @@ fn query_columns(
     }
 }
 
-/// Puts the query's rows into the new table.
+/// Inserts the query's rows into the new table.
 fn fill(
     session: &mut Session,
     database: &str,

@@ -1,4 +1,4 @@
-//! CREATE DATABASE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
+//! CREATE DATABASE, DROP and TRUNCATE. Each statement commits the open transaction first, as in MySQL, and is atomic.
 
 use super::change::of_table;
 use crate::result::Done;
@@ -14,7 +14,8 @@ use leafline_types::MysqlError;
 use leafline_types::error::errno;
 use std::collections::BTreeSet;
 
-/// The database a name belongs to: its own or the current one. The server's own tables are not changed by DDL.
+/// Returns the database of a name: the one it names or the current one. Refuses the server's own databases, which DDL does not
+/// change.
 pub(super) fn database_of(session: &Session, name: &TableName) -> Result<String, MysqlError> {
     let database = match &name.database {
         Some(database) => database.value.clone(),
@@ -49,7 +50,7 @@ pub(super) fn create_database(session: &mut Session, create: &CreateDatabase) ->
     Ok(Done { affected: 1, ..Done::default() })
 }
 
-/// ALTER DATABASE: what tables that are made from now on compare by.
+/// Runs ALTER DATABASE: changes the default collation of tables that are created later.
 pub(super) fn alter_database(session: &mut Session, alter: &AlterDatabase) -> Result<Done, MysqlError> {
     let name = alter.name.as_ref().map(|name| name.value.clone());
     let name = name.or_else(|| session.database().map(str::to_owned));
@@ -78,12 +79,12 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
         Some(_) if session.database() == Some(&drop.name.value) => session.forget_database(),
         Some(_) => {}
     }
-    // Tables and views.
+    // The count has tables and views.
     let affected = dropped.map_or(0, |tables| tables + views) as u64;
     Ok(Done { affected, ..Done::default() })
 }
 
-/// What is said about options of a definition that mean nothing here.
+/// Keeps the notes and warnings about options of a definition that have no effect.
 pub(super) fn note_options(session: &mut Session, warnings: Vec<MysqlError>) {
     for warning in warnings {
         match warning.code {
@@ -97,7 +98,7 @@ pub(super) fn note_options(session: &mut Session, warnings: Vec<MysqlError>) {
     }
 }
 
-/// Names of constraints are unique in a database: error 3822 if a table other than `own` has one of these.
+/// Error 3822 if a table other than `own` has a constraint of one of these names: names of constraints are unique in a database.
 pub(super) fn refuse_taken_names(
     session: &Session,
     database: &str,
@@ -115,7 +116,7 @@ pub(super) fn refuse_taken_names(
     Ok(())
 }
 
-/// DROP TABLE: of each name the session's own table, if it has one. Others are dropped all or none.
+/// Runs DROP TABLE. A name means the session's own table if there is one. The other tables are dropped all or none.
 pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done, MysqlError> {
     let (mut own, mut names, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
@@ -145,7 +146,7 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
     Ok(Done::default())
 }
 
-/// TRUNCATE: the table is dropped and made anew. What a table of `performance_schema` shows is counted anew.
+/// Runs TRUNCATE: drops the table and creates it anew. For the statement digests of `performance_schema`, clears their counts.
 pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done, MysqlError> {
     let named = table.database.as_ref().map(|name| name.value.as_str()).or(session.database());
     if named.is_some_and(|database| system_names::is_statement_digests(database, &table.name.value)) {

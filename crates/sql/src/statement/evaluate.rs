@@ -1,4 +1,4 @@
-//! Expressions that stand alone, and conditions over rows that a statement has read itself.
+//! Evaluates expressions without a table, and conditions over rows that a statement has read itself.
 
 use crate::plans::parameters::types_of;
 use crate::result::{ColumnMeta, RowSet};
@@ -14,7 +14,7 @@ use leafline_types::convert::to_text;
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// The value and type of an expression without columns, of a statement with its parameters.
+/// Returns the value and the type of an expression without columns in a statement with these parameters.
 pub(crate) fn constant(
     session: &mut Session,
     expr: &Expr,
@@ -22,7 +22,7 @@ pub(crate) fn constant(
 ) -> Result<(Value, ExprType), MysqlError> {
     let collation = session.settings.collation;
     let types = types_of(parameters, collation);
-    // Whatever it assigns is there when the next is evaluated, and may be what it reads.
+    // The expression may read a variable that an earlier expression, or itself, assigns.
     let context = BindContext { assigns_variables: true, parameters, ..session.bind_context(&types) };
     let BoundExpression { expr, subqueries } = bind_scalar(expr, sql, &context)?;
     let mut execution = expression_execution(session, &subqueries, parameters)?;
@@ -30,7 +30,7 @@ pub(crate) fn constant(
     Ok((value, expr.ty))
 }
 
-/// An execution for an expression with these subqueries.
+/// Makes an execution for an expression with these subqueries.
 fn expression_execution(
     session: &mut Session,
     subqueries: &[BoundSubquery],
@@ -45,7 +45,7 @@ fn expression_execution(
     Ok(Execution::new(session, view, parameters, false).with_parts(&parts))
 }
 
-/// For each of `rows` whether `condition` is true of it: WHERE of SHOW.
+/// Evaluates the WHERE of a SHOW: returns for each of `rows` whether `condition` is true.
 pub(crate) fn over_rows(
     session: &mut Session,
     condition: &Expr,
@@ -61,7 +61,7 @@ pub(crate) fn over_rows(
     Filter::new(session, bound, parameters)?.holds(session, &batch)
 }
 
-/// The type of a column of SHOW: its texts are names, which have a collation that any other takes in.
+/// Returns the type of a column of SHOW. Texts are names; their collation gives way to any other.
 fn shown_type(column: &ColumnMeta) -> ExprType {
     let ty = column.expr_type();
     match ty.sql.is_character() {
@@ -77,7 +77,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Evaluates the bound condition, with its subqueries, of a statement with these parameters.
+    /// Makes a filter of a bound condition, with its subqueries, for a statement with these parameters.
     ///
     /// # Errors
     /// Planning a subquery fails with its own errors.
@@ -90,7 +90,7 @@ impl Filter {
         Ok(Filter { condition: [bound.expr], execution })
     }
 
-    /// For each row whether the condition is true of it.
+    /// Returns for each row whether the condition is true.
     ///
     /// # Errors
     /// Evaluating the condition fails with its own errors.
@@ -103,7 +103,7 @@ impl Filter {
     }
 }
 
-/// A value as text; `NULL` for NULL.
+/// Formats a value as text; `NULL` for NULL.
 pub(crate) fn text(value: &Value, ty: &SqlType) -> String {
     to_text(value, ty).map_or_else(|| "NULL".into(), |text| text.to_string())
 }

@@ -1,4 +1,4 @@
-//! EXPLAIN: what a statement would do; EXPLAIN ANALYZE: what a SELECT has done.
+//! EXPLAIN shows the plan of a statement. EXPLAIN ANALYZE runs a SELECT and shows the figures of its operators.
 
 use crate::plans::{How, Work};
 use crate::result::RowSet;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Work {
-    /// The plan as a tree, below the tables that are changed.
+    /// Formats the plan as a tree, below a line with the tables that the statement changes.
     fn tree(&self) -> String {
         let rows = self.plan().map(|plan| explain::explain_tree(plan, None)).unwrap_or_default();
         match self.title() {
@@ -25,7 +25,7 @@ impl Work {
         }
     }
 
-    /// What is done with the rows of the plan, if they are not shown.
+    /// Returns the line that says which tables are changed; `None` for a query.
     fn title(&self) -> Option<String> {
         let targets = |targets: &[ChangedTable]| {
             targets.iter().map(|target| target.table.name.clone()).collect::<Vec<_>>().join(", ")
@@ -38,7 +38,7 @@ impl Work {
         }
     }
 
-    /// The plan as EXPLAIN FORMAT=JSON shows it.
+    /// Returns the plan as EXPLAIN FORMAT=JSON shows it.
     pub(super) fn document(&self, parts: &PlanParts) -> explain::Object {
         let targets = self.plan().map(Plan::locked).unwrap_or_default();
         let change = match self {
@@ -55,7 +55,7 @@ impl Work {
 }
 
 impl Session {
-    /// EXPLAIN FOR CONNECTION: the plan that a session is running; no rows if it runs no statement.
+    /// Runs EXPLAIN FOR CONNECTION: shows the plan that a session is running; no rows if it runs no statement.
     ///
     /// # Errors
     /// 1094 if there is no such session, 3012 if its statement has no plan.
@@ -119,7 +119,7 @@ impl Session {
         Ok(Outcome::Rows(RowStream::ready(rows)?))
     }
 
-    /// Runs a query and shows what each of its nodes did.
+    /// Runs a query and shows the figures of each node.
     fn analyze(
         &mut self,
         plan: &Plan,
@@ -131,7 +131,7 @@ impl Session {
         Ok(text(tree(main, parts, &|part| execution.part_profile(part))))
     }
 
-    /// Runs a query, throws its rows away, and returns the execution with the figures of its steps.
+    /// Runs a query, drops its rows, and returns the execution with the figures of its operators.
     fn profiled(
         &mut self,
         plan: &Plan,
@@ -149,7 +149,7 @@ impl Session {
         Ok(execution)
     }
 
-    /// Plans a statement, and runs it if it is a query and `time` says for how long.
+    /// Plans a statement. Runs it, for at most `time`, if it is a query and `time` is given.
     pub(crate) fn picture_of(
         &mut self,
         sql: &str,
@@ -192,7 +192,8 @@ impl Session {
     }
 }
 
-/// EXPLAIN's rows for a statement that changes the rows its plan finds: as MySQL, the tables that are changed say so.
+/// Makes EXPLAIN's rows for a statement that changes the rows of its plan. As in MySQL, the changed tables have `select_type`
+/// UPDATE or DELETE.
 fn changing(plan: &Plan, parts: &PlanParts, select_type: &'static str) -> Vec<ExplainRow> {
     let mut rows = explain::explain_rows(Some(plan), parts);
     let changed = plan.locked();
@@ -216,7 +217,7 @@ fn text(text: String) -> RowSet {
     set
 }
 
-/// A tree, and those of the queries that are run by themselves behind it.
+/// Appends to a tree the trees of the subplans.
 fn tree(mut text: String, parts: &PlanParts, profile: &dyn Fn(Part) -> Option<Profile>) -> String {
     for_each_part(parts, &mut |head, plan, part| {
         text.push_str(&format!("-> {head}\n"));
@@ -227,7 +228,7 @@ fn tree(mut text: String, parts: &PlanParts, profile: &dyn Fn(Part) -> Option<Pr
     text
 }
 
-/// Shows the queries that are run by themselves, each with what it is.
+/// Calls `add` for each subplan and common table, with its headline.
 fn for_each_part(parts: &PlanParts, add: &mut dyn FnMut(String, &Plan, Part)) {
     for (number, subquery) in parts.run_by_themselves() {
         let dependent = if subquery.is_dependent { "; dependent" } else { "" };
@@ -267,7 +268,7 @@ mod tests {
         let shown =
             analyzed("EXPLAIN ANALYZE SELECT (SELECT MAX(a) FROM d.t i WHERE i.id <= o.a) FROM d.t o");
         let behind = shown.split("-> Subquery #0; dependent").nth(1).expect("the subquery");
-        // One run for each row of the query around it, over one, two and three rows.
+        // The subquery runs once for each outer row, over one, two and three rows.
         assert!(behind.contains("rows=6 loops=3"), "{shown}");
         let shown = analyzed(
             "EXPLAIN ANALYZE WITH q AS (SELECT a, COUNT(*) AS n FROM d.t GROUP BY a) \
@@ -297,7 +298,7 @@ mod tests {
             Ok(table.and_then(|table| table.as_str().map(str::to_owned)))
         };
         assert_eq!(shown(), Ok(None));
-        // Its rows are still to be read.
+        // The statement runs until its rows are read.
         let rows = running.execute("SELECT id FROM d.t AS x WHERE id > 1").unwrap();
         assert_eq!(shown(), Ok(Some("x".into())));
         let Outcome::Rows(mut rows) = rows else { panic!("no rows") };

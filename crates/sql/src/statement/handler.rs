@@ -1,12 +1,12 @@
-//! HANDLER: a program walks through a table by one of its indexes, a few rows at a time (MySQL manual, "HANDLER Statement").
+//! HANDLER walks through a table by one of its indexes, a few rows at a time (MySQL manual, "HANDLER Statement").
 //!
-//! Between two statements a handler keeps nothing open: it remembers the table's definition and the key it stands at. Each READ looks the
-//! table up again, takes its own view of the rows (that of the transaction, if one is open) and seeks that key. Other sessions may therefore
-//! change rows and definitions meanwhile; a handler whose table has another definition than before begins at the first row again. DDL of its own
-//! session closes it, as in MySQL.
+//! Between two statements a handler keeps nothing open. It remembers the table's definition and the key of its place. Each READ
+//! looks the table up again, takes a view of the rows (the transaction's, if one is open) and seeks that key. Other sessions may
+//! therefore change rows and definitions meanwhile. A handler whose table's definition has changed begins at the first row
+//! again. DDL of the handler's own session closes it, as in MySQL.
 //!
-//! Rows are ordered by the bytes of their keys in the index, those of equal keys by the number of their partition: bytes of a key name a row
-//! within its partition.
+//! Rows are ordered by the bytes of their keys in the index, and rows of equal keys by the number of their partition: the bytes
+//! of a key identify a row within its partition.
 
 use super::evaluate::{Filter, constant};
 use crate::handlers::entries::{Entry, Place, Walk, next_entries};
@@ -33,15 +33,16 @@ use leafline_types::{
 };
 use std::sync::Arc;
 
-/// The most keys that are read ahead of their rows.
+/// Most keys that are read ahead of their rows.
 const MOST_ENTRIES: usize = 256;
-/// The place that error 1109 names for an unknown handler.
+/// The clause that error 1109 names for an unknown handler.
 const PLACE: &str = "HANDLER";
 
-/// `HANDLER table OPEN`.
+/// Runs `HANDLER table OPEN`.
 ///
 /// # Errors
-/// 1066 if the name is in use, 1192 under LOCK TABLES, 1221 and 1347 for what is no stored table, those of selecting from it.
+/// 1066 if the name is in use, 1192 under LOCK TABLES, 1221 and 1347 for anything but a stored table; errors of selecting from
+/// the table.
 pub(super) fn open(
     session: &mut Session,
     table: &TableName,
@@ -81,7 +82,7 @@ fn opened(session: &mut Session, table: TableName, alias: Ident) -> Result<OpenH
     Ok(OpenHandler { table, alias, definition, shown: (columns, positions), place: None })
 }
 
-/// `HANDLER name CLOSE`.
+/// Runs `HANDLER name CLOSE`.
 ///
 /// # Errors
 /// 1109 if there is no such handler, 1192 under LOCK TABLES.
@@ -93,10 +94,11 @@ pub(super) fn close(session: &mut Session, name: &Ident) -> Result<(), MysqlErro
     closed.map(|_| ()).ok_or_else(|| MysqlError::unknown_table_in(&name.value, PLACE))
 }
 
-/// `HANDLER name READ`; `text` is the statement with its parameters.
+/// Runs `HANDLER name READ`; `text` is the statement with its parameters.
 ///
 /// # Errors
-/// 1109 if there is no such handler, 1176 if there is no such index, 1070 for more values than it has parts, 1192 under LOCK TABLES.
+/// 1109 if there is no such handler, 1176 if there is no such index, 1070 for more values than the index has parts, 1192 under
+/// LOCK TABLES.
 pub(super) fn read(
     session: &mut Session,
     name: &Ident,
@@ -185,7 +187,7 @@ impl OpenHandler {
         Ok(rows)
     }
 
-    /// An expression over the columns of the table.
+    /// Binds an expression over the columns of the table.
     fn bound(
         &self,
         session: &Session,
@@ -202,13 +204,13 @@ impl OpenHandler {
         bind_over_table(expression, text.0, &session.bind_context(&types), &reference)
     }
 
-    /// The table may have been changed since the handler was opened.
+    /// Looks the table up again, and opens the handler anew if the definition has changed.
     fn look_up_again(&mut self, session: &mut Session) -> Result<(), MysqlError> {
         let mut found = show::base_table(session, &self.table)?;
         let used = TableUse::new(&session.locks, &found, Some(&self.alias.value), None);
         if let Some(used) = used {
             session.use_tables(&[used])?;
-            // Whoever was waited for may have changed it.
+            // The transaction that was waited for may have changed the definition.
             found = show::base_table(session, &self.table)?;
         }
         if !Arc::ptr_eq(&found, &self.definition) {
@@ -253,7 +255,7 @@ impl OpenHandler {
         })
     }
 
-    /// The bytes that keys with these values begin with. Values become those of the columns as if they were stored there, without a word.
+    /// Returns the bytes that begin the keys with these values. Values are converted as for storing, without warnings.
     fn key(
         &self,
         session: &mut Session,
@@ -289,7 +291,7 @@ impl OpenHandler {
     }
 }
 
-/// How many rows LIMIT skips, and how many it lets through.
+/// Returns how many rows LIMIT skips, and how many it lets through.
 fn window(
     session: &mut Session,
     limit: Option<&Limit>,
@@ -310,7 +312,7 @@ fn window(
 /// Reads whole rows, one at a time.
 struct Reader {
     view: ReadView,
-    /// The tables that the rows are in, by the numbers of their partitions.
+    /// The tables that hold the rows, by the numbers of their partitions.
     stored: Vec<Arc<TableDef>>,
     decoder: RowDecoder,
     types: Vec<SqlType>,
@@ -331,7 +333,7 @@ impl Reader {
         })
     }
 
-    /// The row of an entry of an index.
+    /// Reads the row of an index entry.
     fn row(&mut self, entry: &Entry, index: &IndexDef) -> Result<Option<Batch>, MysqlError> {
         let Some(table) = self.stored.get(entry.partition) else { return Ok(None) };
         self.locator.clear();
@@ -350,7 +352,7 @@ impl Reader {
         self.row.to_batch(&self.types).map(Some).map_err(MysqlError::internal)
     }
 
-    /// The values of the row that was read last, at these positions.
+    /// Returns the values at these positions of the row that was read last.
     fn values(&self, columns: &[usize]) -> Vec<Value> {
         columns.iter().map(|column| self.row.get(0, *column).to_value()).collect()
     }

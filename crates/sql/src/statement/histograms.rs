@@ -10,15 +10,15 @@ use leafline_table::{ColumnDef, TableDef};
 use leafline_types::{MysqlError, SqlType};
 use std::sync::Arc;
 
-/// What the messages are about.
+/// The operation that the messages name.
 const OPERATION: &str = "histogram";
 /// Most buckets of a histogram.
 const MOST_BUCKETS: u64 = 1024;
 
-/// Makes histograms, or removes them, all or none; a message for each column.
+/// Makes histograms, or removes them, all or none. Returns a message for each column.
 ///
 /// # Errors
-/// 1060 for a column that is named twice, 1690 for too many buckets, 1317 when it was stopped.
+/// 1060 for a column that is named twice, 1690 for too many buckets, 1317 if the statement is stopped.
 pub(super) fn analyze(session: &mut Session, statement: &AnalyzeHistogram) -> Result<RowSet, MysqlError> {
     let mut rows = messages();
     let named = |at: usize, column: &Ident| {
@@ -57,7 +57,7 @@ pub(super) fn analyze(session: &mut Session, statement: &AnalyzeHistogram) -> Re
     Ok(rows)
 }
 
-/// The messages, each with its kind.
+/// Messages, each after its kind.
 type Messages = Vec<(&'static str, String)>;
 
 fn change(
@@ -99,7 +99,7 @@ fn change(
     Ok(said)
 }
 
-/// Why there is no histogram of a column.
+/// Returns the reason why a column can have no histogram.
 fn refused(table: &TableDef, position: usize, column: &ColumnDef) -> Option<&'static str> {
     if column.ty == SqlType::Json {
         return Some("has an unsupported data type");

@@ -1,4 +1,4 @@
-//! CREATE INDEX .. HYPOTHETICAL, and DROP INDEX of what it has made. Neither commits, nor waits for anybody.
+//! CREATE INDEX .. HYPOTHETICAL, and DROP INDEX of a hypothetical index. Neither commits a transaction nor waits for one.
 
 use super::definitions::database_of;
 use crate::session::Session;
@@ -13,11 +13,11 @@ pub(super) fn create(
     key: &KeyDefinition,
 ) -> Result<(), MysqlError> {
     if key.kind != KeyKind::Index {
-        // What it would forbid is not looked for, and what nobody forbids is not to be relied on.
+        // The rows are not searched for duplicates, so the planner must not rely on uniqueness.
         return Err(MysqlError::not_supported("CREATE UNIQUE INDEX ... HYPOTHETICAL"));
     }
     if key.parts.iter().any(|part| matches!(part.value, KeyPartValue::Expression(_))) {
-        // Its column would have to be in the rows.
+        // The rows lack the generated column of such a key part.
         return Err(MysqlError::not_supported("a functional key part in CREATE INDEX ... HYPOTHETICAL"));
     }
     database_of(session, table)?;
@@ -25,7 +25,7 @@ pub(super) fn create(
     session.create_hypothetical(table, index_spec(key))
 }
 
-/// Drops the index if it is hypothetical; says whether it is.
+/// Drops the index of a DROP INDEX if it is hypothetical. Returns whether it was.
 pub(super) fn drop(session: &mut Session, kind: &StatementKind) -> bool {
     let StatementKind::DropIndex(alter) = kind else { return false };
     let [AlterAction::DropKey(name)] = alter.actions.as_slice() else { return false };

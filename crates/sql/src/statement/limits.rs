@@ -1,4 +1,4 @@
-//! LIMITs that a query is given before it is planned, and that are taken off it.
+//! Adds LIMITs to queries, or takes them off, before planning.
 
 use crate::settings::Settings;
 use leafline_expr::{Expr, ExprKind};
@@ -8,7 +8,7 @@ use leafline_planner::plan::RowLimit;
 use leafline_syntax::ast::StatementKind;
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
 
-/// A query without a LIMIT of its own has that of `sql_select_limit`.
+/// Gives a query without LIMIT the limit of `sql_select_limit`.
 pub(super) fn limit_by_setting(kind: &StatementKind, bound: &mut BoundKind, settings: &Settings) {
     if let (StatementKind::Query(_) | StatementKind::SelectInto { .. }, BoundKind::Select(select)) =
         (kind, bound)
@@ -21,7 +21,7 @@ pub(super) fn limit_by_setting(kind: &StatementKind, bound: &mut BoundKind, sett
     }
 }
 
-/// With SQL_CALC_FOUND_ROWS: the LIMIT, which is taken off the query.
+/// Takes the LIMIT off a query with SQL_CALC_FOUND_ROWS, which counts all rows, and returns it.
 pub(super) fn window_of(kind: &StatementKind, bound: &mut BoundKind) -> Result<Option<RowLimit>, MysqlError> {
     match (kind, bound) {
         (StatementKind::Query(query), BoundKind::Select(select))

@@ -1,4 +1,4 @@
-//! LOAD DATA LOCAL: it waits until its file is there ([`crate::session`], file `client_file.rs`).
+//! LOAD DATA LOCAL waits until the client has sent its file ([`crate::session`], file `client_file.rs`).
 
 use super::change;
 use crate::plans::Work;
@@ -11,10 +11,10 @@ use std::io::Read;
 use std::sync::Arc;
 
 impl Session {
-    /// Whether that is such a statement. It waits then.
+    /// Returns whether the statement is a LOAD DATA LOCAL. The session then keeps it until its file comes.
     ///
     /// # Errors
-    /// 3948 if it cannot have a file.
+    /// 3948 if the client may send no file.
     pub(super) fn waits_for_file(
         &mut self,
         work: Arc<Work>,
@@ -30,7 +30,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Runs a statement whose file is there.
+    /// Runs a statement whose file has come.
     pub(crate) fn run_load(
         &mut self,
         load: &WaitingLoad,
@@ -41,7 +41,7 @@ impl Session {
         };
         let mut input = Some(ClientInput::new(file));
         let run = |session: &mut Session, transaction: &mut _| {
-            // The client does not send it again.
+            // The client does not send the file again, so the statement cannot begin anew after a conflict.
             let mut input = input.take().ok_or_else(MysqlError::deadlock)?;
             let given = (None, Some(change::Given::File(&mut input)));
             change::insert(session, transaction, insert, given, &load.parts, &load.parameters)

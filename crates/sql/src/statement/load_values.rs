@@ -1,7 +1,8 @@
-//! A load of rows that a program gives as values: what imports use.
+//! Loads rows that a program gives as values. Imports use it.
 //!
-//! It is LOAD DATA without a file: rows fill columns, fit them as the `sql_mode` says, get defaults and generated values, and meet keys, CHECKs and
-//! foreign keys. Where it fills an empty table it builds trees, like any other load. All rows are there when it has succeeded, or none.
+//! The load is a LOAD DATA without a file. Values are converted as the `sql_mode` says, rows get defaults and generated values,
+//! and keys, CHECKs and foreign keys are checked. A load of an empty table builds trees, like any other. The load stores all
+//! rows or none.
 
 use super::change::{self, Given};
 use crate::plans::Work;
@@ -11,7 +12,7 @@ use leafline_syntax::ast::{Ident, LoadField, LoadSource, Span, StatementKind};
 use leafline_types::MysqlError;
 
 impl Session {
-    /// Runs `sql`, a LOAD DATA, with the rows of `rows` in the place of its file's.
+    /// Runs `sql`, a LOAD DATA, with `rows` in the place of its file.
     pub(crate) fn run_values(
         &mut self,
         sql: &str,
@@ -34,7 +35,7 @@ impl Session {
         self.count_towards(&planned.digest, Some(&planned.facts), None);
         let (insert, mut rows) = (&**insert, Some(rows));
         self.write(|session, transaction| {
-            // They are not given again.
+            // The program does not give the rows again, so the statement cannot begin anew after a conflict.
             let rows = rows.take().ok_or_else(MysqlError::deadlock)?;
             change::insert(session, transaction, insert, (None, Some(Given::Rows(rows))), &planned.parts, &[])
         })

@@ -17,7 +17,7 @@ use leafline_types::convert::cast;
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, SqlType, TextColumns, Value, WarningLevel};
 
-/// The table of messages that maintenance statements give: table, operation, type, text.
+/// Makes an empty result of a maintenance statement. Each message has a table, an operation, a type and a text.
 pub(super) fn messages() -> RowSet {
     RowSet::new([
         ("Table", SqlType::Varchar { len: 128 }),
@@ -36,8 +36,8 @@ pub(super) fn message(rows: &mut RowSet, table: &str, operation: &str, kind: &st
     rows.push([table, operation, kind, text].map(Value::string).to_vec());
 }
 
-/// ANALYZE TABLE: the indexes are sampled anew. Estimates of ranges need no ANALYZE: they are read off the trees whenever a
-/// statement is planned.
+/// Runs ANALYZE TABLE: forgets the statistics, so that the next plan samples the indexes anew. Estimates of ranges need no
+/// ANALYZE, because planning reads them from the trees.
 pub(super) fn analyze(session: &mut Session, tables: &[TableName]) -> RowSet {
     let mut rows = messages();
     for table in tables {
@@ -53,7 +53,7 @@ pub(super) fn analyze(session: &mut Session, tables: &[TableName]) -> RowSet {
     rows
 }
 
-/// CHECK TABLE: the structure of every tree, every row against its entries, every entry against its row.
+/// Runs CHECK TABLE: checks the structure of every tree, every row against its entries, and every entry against its row.
 pub(super) fn check(
     session: &mut Session,
     tables: &[TableName],
@@ -79,7 +79,7 @@ pub(super) fn check(
     Ok(rows)
 }
 
-/// Says what a check has found.
+/// Adds a message for each fault that a check has found.
 pub(super) fn checked(rows: &mut RowSet, name: &str, check: Result<TableCheck, MysqlError>) {
     match check {
         Ok(check) if check.is_sound() => message(rows, name, "check", "status", "OK"),
@@ -97,7 +97,7 @@ pub(super) fn checked(rows: &mut RowSet, name: &str, check: Result<TableCheck, M
     }
 }
 
-/// CHECK TABLE of a view: whether what it is made of is there.
+/// Runs CHECK TABLE of a view: binds its query, and adds a message for each name that the view lacks.
 fn check_view(session: &Session, view: &ViewDef, name: &str, rows: &mut RowSet) {
     let faults = view_faults(view, &session.bind_context(&[]));
     for fault in &faults {
@@ -109,7 +109,7 @@ fn check_view(session: &Session, view: &ViewDef, name: &str, rows: &mut RowSet) 
     }
 }
 
-/// CHECKSUM TABLE: a sum over the rows, whatever their order, that changes with any of their values.
+/// Runs CHECKSUM TABLE: computes a sum over the rows that changes with any value and does not depend on their order.
 pub(super) fn checksum(
     session: &mut Session,
     tables: &[TableName],
@@ -148,7 +148,7 @@ fn sum_of_rows(session: &mut Session, table: &TableDef) -> Result<u64, MysqlErro
             row_text.clear();
             for column in 0..types.len() {
                 let start = row_text.len();
-                // So that no two rows have the same text.
+                // With lengths, no two different rows have the same text.
                 let is_null = !columns.append(row, column, &mut row_text);
                 let length = if is_null { u64::MAX } else { (row_text.len() - start) as u64 };
                 row_text.extend_from_slice(&length.to_le_bytes());
@@ -159,7 +159,8 @@ fn sum_of_rows(session: &mut Session, table: &TableDef) -> Result<u64, MysqlErro
     Ok(sum.into())
 }
 
-/// LOAD INDEX INTO CACHE: indexes are read into the buffer pool, the table itself under the name of the clustered one; in the order of the file.
+/// Runs LOAD INDEX INTO CACHE: reads indexes into the buffer pool, in the order of the file. The name of the clustered index
+/// stands for the table itself.
 pub(super) fn load_index(session: &mut Session, tables: &[LoadIndex]) -> Result<RowSet, MysqlError> {
     const OPERATION: &str = "preload_keys";
     let mut rows = messages();
@@ -198,10 +199,10 @@ pub(super) fn load_index(session: &mut Session, tables: &[LoadIndex]) -> Result<
     Ok(rows)
 }
 
-/// What MySQL says of engines that cannot repair tables that are in use.
+/// MySQL's message for engines without repair.
 pub(super) const NO_REPAIR: &str = "The storage engine for the table doesn't support repair";
 
-/// REPAIR TABLE: not while others use the table. What MySQL says of engines that cannot.
+/// Runs REPAIR TABLE: repairs nothing and answers as MySQL does for engines without repair.
 pub(super) fn repair(session: &mut Session, tables: &[TableName]) -> RowSet {
     let mut rows = messages();
     for table in tables {
@@ -214,7 +215,7 @@ pub(super) fn repair(session: &mut Session, tables: &[TableName]) -> RowSet {
     rows
 }
 
-/// OPTIMIZE TABLE: the trees are built anew, dense and in the order of their keys, as by ALTER TABLE .. FORCE. The answer is InnoDB's.
+/// Runs OPTIMIZE TABLE: builds the trees anew, dense and in key order, like ALTER TABLE .. FORCE. The answer is InnoDB's.
 pub(super) fn optimize(session: &mut Session, tables: &[TableName]) -> Result<RowSet, MysqlError> {
     let mut rows = messages();
     for table in tables {
@@ -223,7 +224,7 @@ pub(super) fn optimize(session: &mut Session, tables: &[TableName]) -> Result<Ro
     Ok(rows)
 }
 
-/// Optimizes what `action` builds anew.
+/// Runs `action` of ALTER TABLE, which builds a table or partitions anew, and adds the messages of OPTIMIZE.
 pub(super) fn optimize_by(
     session: &mut Session,
     table: &TableName,
@@ -260,7 +261,8 @@ pub(super) fn failed(rows: &mut RowSet, table: &str, operation: &str, error: &My
     message(rows, table, operation, "status", "Operation failed");
 }
 
-/// FLUSH. Tables and privileges are never cached apart from what is on disk; logs are flushed by a checkpoint.
+/// Runs FLUSH. Tables and privileges need no flush, because no cache of them differs from the disk. FLUSH TABLES and
+/// FLUSH LOGS make a checkpoint.
 pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), MysqlError> {
     for item in items {
         let database = session.database().map(str::to_owned);
@@ -293,21 +295,21 @@ pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), My
     Ok(())
 }
 
-/// Whether a name means that table, which has its database.
+/// Returns whether `name` means `table`, whose name has its database.
 fn is_table(name: &TableName, table: &TableName, current: Option<&str>) -> bool {
     let value = |ident: &Option<Ident>| ident.as_ref().map(|ident| ident.value.clone());
     let database = value(&name.database).or(current.map(str::to_owned));
     name.name.value == table.name.value && database == value(&table.database)
 }
 
-/// KILL [QUERY | CONNECTION] number.
+/// Runs `KILL [QUERY | CONNECTION] number`.
 pub(super) fn kill(
     session: &mut Session,
     query_only: bool,
     target: &Expr,
     text: (&str, &[Value]),
 ) -> Result<(), MysqlError> {
-    // MySQL takes the integer that the value is: clients that fill in parameters themselves send texts.
+    // MySQL casts the value to an integer: clients that fill in parameters themselves send texts.
     let (value, ty) = evaluate::constant(session, target, text)?;
     let rules = session.settings().evaluation_mode().dates;
     let number = cast(&value, &ty.sql, &SqlType::BIGINT, rules, &mut session.warnings)?;
@@ -316,6 +318,6 @@ pub(super) fn kill(
     authorize_kill(session, id)?;
     let reason = if query_only { CancelReason::QueryKilled } else { CancelReason::ConnectionKilled };
     session.instance.kill(id, reason)?;
-    // Whoever kills itself is told by the error.
+    // A session that kills itself gets the error.
     session.cancel.check()
 }

@@ -1,4 +1,5 @@
-//! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
+//! Metadata locks of DDL: a statement keeps other sessions away from the tables that it changes, and from the tables that
+//! foreign keys connect with them.
 
 use crate::session::Session;
 use leafline_planner::binder::AlterWork;
@@ -9,14 +10,15 @@ use leafline_syntax::ast::{
 use leafline_table::{Excluding, MetadataMode, PRIMARY};
 use leafline_types::MysqlError;
 
-/// What a statement changes.
+/// The tables and databases that a statement changes.
 #[derive(Default)]
 struct Changed {
-    /// Those that are changed, with what they are kept from meanwhile; `None`: nothing, until the change comes into force.
+    /// Changed tables, each with the mode that keeps others away meanwhile. `None` keeps nobody away until the change comes into
+    /// force.
     tables: Vec<(TableName, Option<MetadataMode>)>,
-    /// Tables whose names, or those of their columns, change: the foreign keys that refer to them follow.
+    /// Tables whose names or column names change. Foreign keys that refer to them change too.
     renamed: Vec<TableName>,
-    /// The names that tables get. LOCK TABLES needs not have them.
+    /// New names of tables. LOCK TABLES need not have locked them.
     new_names: Vec<TableName>,
     databases: Vec<String>,
 }
@@ -26,20 +28,20 @@ impl Changed {
         self.tables.push((table.clone(), Some(MetadataMode::Exclusive)));
     }
 
-    /// What a foreign key refers to: in the database of the table that has it, unless it says otherwise.
+    /// Adds the parent table of a foreign key: in the child's database, unless the key names another.
     fn parent(&mut self, parent: &TableName, child: &TableName, mode: Option<MetadataMode>) {
         let mut parent = parent.clone();
         parent.database = parent.database.or_else(|| child.database.clone());
         self.tables.push((parent, mode));
     }
 
-    /// The database of a table that gets constraints, whose names are unique in it.
+    /// Adds the database of a table that gets constraints, because their names are unique in it.
     fn constraints(&mut self, session: &Session, table: &TableName) {
         self.databases.extend(database_of(session, table));
     }
 
     fn alter(&mut self, session: &Session, alter: &AlterTable) {
-        // Indexes are dropped beside who reads.
+        // Indexes are dropped beside readers.
         let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(is_of_index);
         let (mode, of_parents) = match others(session, alter) {
             Others::Write => (None, None),
@@ -84,18 +86,19 @@ impl Changed {
     }
 }
 
-/// What others do with a table while a statement builds from its rows, or looks at them.
+/// The access that other sessions keep to a table while a statement reads its rows to build or check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Others {
-    /// They read and write it.
+    /// Other sessions read and write the table.
     Write,
-    /// They read it.
+    /// Other sessions read the table.
     Read,
-    /// They wait.
+    /// Other sessions wait.
     Wait,
 }
 
-/// What others do meanwhile, as far as can be seen before names are looked up; until what is built or looked at comes into force.
+/// Returns the access that other sessions keep until the alteration comes into force, as far as the statement alone tells,
+/// before names are looked up.
 pub(super) fn others(session: &Session, alter: &AlterTable) -> Others {
     let may_go_on = !session.has_locked_tables()
         && !alter.actions.is_empty()
@@ -112,7 +115,8 @@ pub(super) fn others(session: &Session, alter: &AlterTable) -> Others {
     }
 }
 
-/// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: `keeps_writers` away for longer than a moment.
+/// Errors 1845 and 1846 if the alteration does not allow the ALGORITHM and LOCK that it names. `keeps_writers` says that writers
+/// wait for longer than a moment.
 pub(super) fn check_concurrency(
     alter: &AlterTable,
     work: AlterWork,
@@ -170,7 +174,7 @@ fn may_be_beside_others(action: &AlterAction) -> bool {
     }
 }
 
-/// Whether an action is about secondary indexes alone.
+/// Returns whether an action changes secondary indexes alone.
 fn is_of_index(action: &AlterAction) -> bool {
     match action {
         AlterAction::AddKey(key) => key.kind != KeyKind::Primary,
@@ -182,7 +186,7 @@ fn is_of_index(action: &AlterAction) -> bool {
     }
 }
 
-/// Keeps others away from what the statement changes; `None` if it changes no definitions that they know.
+/// Keeps other sessions away from the tables that the statement changes; `None` if it changes no definition that they know.
 pub(super) fn excluded_by(
     session: &mut Session,
     kind: &StatementKind,
@@ -252,7 +256,7 @@ pub(super) fn excluded_by(
     session.exclude(&tables, &changed.new_names, &databases).map(Some)
 }
 
-/// The database that a name belongs to.
+/// Returns the database that a name belongs to.
 fn database_of(session: &Session, table: &TableName) -> Option<String> {
     let own = table.database.as_ref().map(|database| database.value.as_str());
     own.or(session.database()).map(str::to_owned)

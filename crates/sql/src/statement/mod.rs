@@ -1,19 +1,19 @@
-//! Statements at work: from a parsed statement to its outcome.
+//! Runs statements: from a parsed statement to its outcome.
 //!
 //! | module | runs |
 //! |---|---|
-//! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: bound, planned, executed |
-//! | `repeated` | such statements, with one set of parameters after the other |
+//! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: binds, plans and executes them |
+//! | `repeated` | changes of one row, with one set of parameters after the other |
 //! | `explained` | EXPLAIN |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
-//! | `limits` | LIMITs that a query is given, or that are taken off it |
+//! | `limits` | LIMITs that are added to a query or taken off it |
 //! | `load_local` | LOAD DATA LOCAL |
 //! | `create` | CREATE TABLE |
 //! | `definitions` | CREATE DATABASE, DROP, TRUNCATE |
 //! | [`account`] | accounts and privileges |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
 //! | `hypothetical` | CREATE INDEX .. HYPOTHETICAL |
-//! | `views` | CREATE VIEW and the like |
+//! | `views` | CREATE, ALTER and DROP VIEW |
 //! | `programs` | DROP of stored programs, of which there are none |
 //! | `shown` | SHOW |
 //! | `storage_engines` | ENGINE of a table |
@@ -73,7 +73,7 @@ use leafline_syntax::ast::{Handler, PrepareSource, Statement, StatementKind};
 use leafline_types::{MysqlError, SqlType, Value};
 
 impl Session {
-    /// Runs a statement. `sql` is the text it was parsed from.
+    /// Runs a statement that was parsed from `sql`.
     pub(crate) fn run_statement(
         &mut self,
         statement: &Statement,
@@ -106,10 +106,10 @@ impl Session {
         self.run_directly(create::Text { statement, sql, parameters })
     }
 
-    /// Refuses changes that the transaction or the server does not allow.
+    /// Checks that the transaction and the server allow the changes.
     ///
     /// # Errors
-    /// 1792 in a transaction that is READ ONLY, 1290 where the server is `read_only`.
+    /// 1792 in a READ ONLY transaction, 1290 if the server is `read_only`.
     fn check_changes(&self, changes: Changes<'_>) -> Result<(), MysqlError> {
         let about = match changes {
             Changes::Nothing => return Ok(()),
@@ -128,7 +128,7 @@ impl Session {
         }
     }
 
-    /// A text that is given as such, or by a variable.
+    /// Returns the text that PREPARE names: a literal, or the value of a variable.
     fn text_of(&self, source: &PrepareSource) -> String {
         match source {
             PrepareSource::Text(text) => text.clone(),

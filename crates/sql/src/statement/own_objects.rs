@@ -1,5 +1,5 @@
-//! What a dump of all databases says of the server's own tables and views. They are there already, and stay as they are: what would make or drop
-//! them is passed over, with a note, so that such a dump loads.
+//! Passes over statements of a dump of all databases that would create or drop the server's own tables and views. These exist
+//! already and stay as they are. Each such statement gives a note instead of an error, so that the dump loads.
 
 use crate::information_schema;
 use crate::session::Session;
@@ -7,11 +7,11 @@ use crate::system_table::SYSTEM_DATABASE;
 use leafline_syntax::ast::{AlterAction, StatementKind, TableName};
 use leafline_types::MysqlError;
 
-/// Of MySQL's databases those that dumps have.
+/// MySQL's own databases that dumps contain.
 const IN_DUMPS: [&str; 2] = [SYSTEM_DATABASE, "sys"];
 
 impl Session {
-    /// Whether nothing is to be done but to note it.
+    /// Returns whether a statement is passed over. Adds its notes then.
     pub(super) fn passes_over(&mut self, kind: &StatementKind) -> bool {
         let refused = |name: &TableName| {
             let database = self.database_named(name).unwrap_or_default();

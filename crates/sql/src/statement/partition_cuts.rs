@@ -1,11 +1,12 @@
-//! Power cuts while partitions are changed, at any write: what is there afterwards is as before or as after, and no page is lost.
+//! Cuts the power at every write of statements that change partitions. After recovery the table is as before or as after the
+//! statement, and no page is lost.
 
 use crate::{Instance, InstanceOptions, Outcome, Session};
 use leafline_storage::device::SimulatedEnv;
 use leafline_types::value_at;
 use std::sync::Arc;
 
-/// What there is to begin with.
+/// Statements that make the tables of the test.
 const BEGIN: &[&str] = &[
     "SET cte_max_recursion_depth = 5000",
     "CREATE DATABASE d",
@@ -42,12 +43,12 @@ fn open(env: &SimulatedEnv) -> Result<(Arc<Instance>, Session), leafline_types::
     options.engine.store.page_size = 4096;
     let instance = Instance::open(Arc::new(env.clone()), options)?;
     let mut session = instance.connect()?;
-    // There is none before the first statements.
+    // The database does not exist before the first statements.
     let _ = session.execute("USE d").map(drop);
     Ok((instance, session))
 }
 
-/// Rows as text, one a line.
+/// Returns the rows as text, one a line.
 fn query(session: &mut Session, sql: &str) -> String {
     let Outcome::Rows(mut rows) = session.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
     else {
@@ -65,7 +66,7 @@ fn query(session: &mut Session, sql: &str) -> String {
     text
 }
 
-/// All that can be seen of the tables, and how many trees there are. Nothing is wrong with any of them.
+/// Returns all that statements can see of the tables, and the number of trees. Checks that all tables are sound.
 fn state(instance: &Arc<Instance>, session: &mut Session, what: &str) -> String {
     let mut seen = String::new();
     for table in ["r", "x", "h"] {
@@ -91,7 +92,7 @@ fn state(instance: &Arc<Instance>, session: &mut Session, what: &str) -> String 
     let engine = instance.engine();
     engine.maintenance().purge().unwrap();
     assert_eq!(engine.store().verify_space().unwrap(), Vec::<String>::new(), "{what}");
-    // Counted without the change buffer's and others': they are the same before and after.
+    // The trees of the change buffer and of the engine itself are counted too; their number does not change.
     seen + &format!("{} trees", engine.store().segments().len())
 }
 

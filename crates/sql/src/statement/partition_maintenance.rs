@@ -1,4 +1,5 @@
-//! ALTER TABLE .. ANALYZE, CHECK, OPTIMIZE, REPAIR PARTITION: as the statements of tables, about some partitions of one.
+//! ALTER TABLE .. ANALYZE, CHECK, OPTIMIZE and REPAIR PARTITION: do for some partitions what ANALYZE TABLE and the others do for
+//! a table.
 
 use super::maintenance::{NO_REPAIR, checked, failed, full_name, message, messages, optimize_by};
 use super::partitions::known;
@@ -12,10 +13,10 @@ use leafline_types::MysqlError;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Runs it. What is wrong with the table or the names of partitions is a row of the result, as in MySQL.
+/// Runs the statement. An error of the table or of a partition's name is a row of the result, as in MySQL.
 ///
 /// # Errors
-/// 1317 and 3024.
+/// 1317 and 3024 if the statement is stopped.
 pub(super) fn run(session: &mut Session, wanted: &PartitionMaintenance) -> Result<RowSet, MysqlError> {
     let mut rows = messages();
     let name = full_name(session, &wanted.table);
@@ -58,7 +59,8 @@ pub(super) fn run(session: &mut Session, wanted: &PartitionMaintenance) -> Resul
     Ok(rows)
 }
 
-/// The table, how it is divided, and the numbers of the partitions that are meant; 1505 if it is not divided, 1735 for a name that none has.
+/// Returns the table, its partitioning, and the numbers of the named partitions. Error 1505 if the table is not partitioned,
+/// 1735 for an unknown partition.
 fn chosen(
     session: &Session,
     wanted: &PartitionMaintenance,

@@ -1,4 +1,4 @@
-//! How tables are divided into partitions: from what is written, or from what a table was, to what one is to be.
+//! Partitioning of tables: makes the partition scheme of a new or altered table, from the statement or from the old scheme.
 
 use super::change::of_table;
 use super::evaluate::constant;
@@ -24,10 +24,10 @@ use leafline_types::MysqlError;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The division that PARTITION BY asks for, of a table that is to be as `spec` says.
+/// Makes the partition scheme of PARTITION BY for a table that `spec` specifies.
 ///
 /// # Errors
-/// MySQL's for definitions that cannot be.
+/// MySQL's errors for definitions that are not possible.
 pub(super) fn partitioning(
     session: &mut Session,
     by: &PartitionBy,
@@ -43,7 +43,7 @@ pub(super) fn partitioning(
     divided(session, by, (partitions, listed), spec)
 }
 
-/// How many subpartitions each partition has that is written with PARTITION BY; 0 without SUBPARTITION BY.
+/// Returns how many subpartitions each partition of a PARTITION BY has; 0 without SUBPARTITION BY.
 fn subpartitions_of_each(by: &PartitionBy) -> usize {
     let Some(below) = &by.below else { return 0 };
     let listed = by.partitions.first().map_or(0, |partition| partition.subpartitions.len());
@@ -51,12 +51,12 @@ fn subpartitions_of_each(by: &PartitionBy) -> usize {
     if listed > 0 { listed } else { counted }
 }
 
-/// The name of a subpartition that is not listed.
+/// Returns the name of a subpartition that the statement does not list.
 fn subpartition_name(partition: &str, at: usize) -> String {
     format!("{partition}sp{at}")
 }
 
-/// Whether subpartitions have other names than they get where they are not listed, or comments.
+/// Returns whether subpartitions have comments, or other names than subpartitions that are not listed.
 fn lists_subpartitions(partitions: &[PartitionSpec]) -> bool {
     partitions.iter().any(|partition| {
         let mut below = partition.subpartitions.iter().enumerate();
@@ -64,7 +64,7 @@ fn lists_subpartitions(partitions: &[PartitionSpec]) -> bool {
     })
 }
 
-/// A division by what is written, among these partitions, of a table that is to be as `spec` says.
+/// Makes the partition scheme with the methods of `by` and these partitions, for a table that `spec` specifies.
 ///
 /// # Errors
 /// As [`partitioning`].
@@ -89,11 +89,12 @@ fn divided(
     Ok(Arc::new(divided))
 }
 
-/// Says how a table that is altered is to be divided: as the statement says, or as it was, by the columns that have the same names. Whether
-/// its rows have to be divided anew for it.
+/// Sets the partition scheme of an altered table: the statement's, or the old one over the columns of the same names. Returns
+/// whether rows have to be partitioned anew.
 ///
 /// # Errors
-/// As [`partitioning`]; 1505 for REMOVE PARTITIONING of a table without, 1506 where foreign keys refer to the table, 1562 for a temporary one.
+/// As [`partitioning`]; 1505 for REMOVE PARTITIONING of a table that is not partitioned, 1506 where foreign keys refer to the
+/// table, 1562 for a temporary table.
 pub(super) fn divide(
     session: &mut Session,
     alter: &AlterTable,
@@ -135,11 +136,11 @@ pub(super) fn divide(
     }
 }
 
-/// Runs an action of ALTER TABLE that concerns partitions alone; `None` if it concerns the whole table.
+/// Runs an action of ALTER TABLE on some partitions; `None` if the action rebuilds the whole table.
 ///
 /// # Errors
-/// 1505 if the table is not partitioned, MySQL's for actions that its method does not have and for names, those of [`partitioning`]; 1221, 1845
-/// and 1846 for what ALGORITHM and LOCK ask for; what the engine returns.
+/// 1505 if the table is not partitioned; MySQL's errors for unknown names and for actions that the method does not have; the
+/// errors of [`partitioning`]; 1221, 1845 and 1846 for ALGORITHM and LOCK; errors of the engine.
 pub(super) fn change_partitions(
     session: &mut Session,
     table: &Arc<TableDef>,
@@ -174,13 +175,13 @@ pub(super) fn change_partitions(
     Ok(Some(Done { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Done::default() }))
 }
 
-/// As [`check_concurrency`], of an action that reads rows or does not. Nothing of it is instant to MySQL.
+/// Checks ALGORITHM and LOCK as [`check_concurrency`] does, for an action on partitions. No such action is INSTANT in MySQL.
 fn check_partition_concurrency(alter: &AlterTable, reads_rows: bool) -> Result<(), MysqlError> {
     let work = if reads_rows { AlterWork::Rows } else { AlterWork::Indexes };
     check_concurrency(alter, work, reads_rows)
 }
 
-/// What an action makes of the partitions.
+/// Makes the change of partitions that an action asks for.
 fn change(
     session: &mut Session,
     table: &TableDef,
@@ -192,7 +193,7 @@ fn change(
     let count = scheme.partitions.len();
     let all = || (0..count).map(Some).collect::<Vec<_>>();
     let control = session.build_control();
-    // What becomes of partitions becomes of their subpartitions.
+    // Subpartitions share the fate of their partition.
     let each = scheme.tables_of_partition();
     let of_scheme = |scheme: Arc<PartitionScheme>, kept: Vec<Option<usize>>, moved: Vec<usize>| {
         let kept = kept.into_iter().flat_map(|kept| (0..each).map(move |at| kept.map(|of| of * each + at)));
@@ -200,7 +201,7 @@ fn change(
         PartitionChange { scheme, kept: kept.collect(), moved: moved.collect(), control: control.clone() }
     };
     let same = |kept: Vec<Option<usize>>, moved: Vec<usize>| of_scheme(scheme.clone(), kept, moved);
-    // Of a hash all rows go elsewhere.
+    // With another number of hash partitions all rows move.
     let counted = |partitions: Vec<PartitionSpec>| -> Result<PartitionChange, MysqlError> {
         let kept = vec![None; partitions.len()];
         check_count(partitions.len())?;
@@ -267,7 +268,7 @@ fn change(
         }
         PartitionAction::Reorganize { names, .. } if names.is_empty() => match by_values {
             true => return Err(MysqlError::reorganize_without_parameters()),
-            // It is as its number says already.
+            // The table has this number of partitions already.
             false => same(all(), Vec::new()),
         },
         PartitionAction::Reorganize { names, into } => {
@@ -282,7 +283,7 @@ fn change(
     })
 }
 
-/// New ones in the place of some partitions.
+/// Marks the replaced partitions as new.
 fn without(mut all: Vec<Option<usize>>, replaced: &BTreeSet<usize>) -> Vec<Option<usize>> {
     all.iter_mut()
         .filter(|kept| kept.is_some_and(|number| replaced.contains(&number)))
@@ -290,7 +291,7 @@ fn without(mut all: Vec<Option<usize>>, replaced: &BTreeSet<usize>) -> Vec<Optio
     all
 }
 
-/// The numbers of the partitions and subpartitions of these names; error 1735 if one is not there.
+/// Returns the numbers of the partitions and subpartitions of these names; error 1735 for an unknown name.
 pub(super) fn known(
     table: &TableDef,
     partitioning: &Partitioning,
@@ -304,7 +305,7 @@ pub(super) fn known(
     Ok(known)
 }
 
-/// Error 1517 if a name is there twice.
+/// Error 1517 if a name occurs twice.
 fn check_repeated(names: &[Ident]) -> Result<(), MysqlError> {
     let mut seen = BTreeSet::new();
     match names.iter().find(|name| !seen.insert(name.value.to_lowercase())) {
@@ -313,10 +314,11 @@ fn check_repeated(names: &[Ident]) -> Result<(), MysqlError> {
     }
 }
 
-/// What a table's partitions become: the division, for each of its partitions which it was before, and those whose rows are moved.
+/// The result of a reorganization: the new scheme, for each of its partitions the old one that it keeps, and the old partitions
+/// whose rows move.
 type Reorganized = (Arc<PartitionScheme>, Vec<Option<usize>>, Vec<usize>);
 
-/// REORGANIZE PARTITION puts other partitions in the place of some.
+/// Puts the partitions `into` in the place of the `replaced` ones: REORGANIZE PARTITION.
 fn reorganized(
     session: &Session,
     table: &TableDef,
@@ -343,7 +345,7 @@ fn reorganized(
             partitions.push(partition.clone());
             kept.push(Some(number));
         } else if let Some(into) = into.take() {
-            // Of a hash only the names change.
+            // Hash partitions only change their names.
             kept.extend((0..added).map(|at| (!by_values).then_some(number + at)));
             partitions.extend(into);
         }
@@ -360,7 +362,7 @@ fn reorganized(
     Ok((new, kept, moved))
 }
 
-/// Partitions that are written, of a table that is divided so.
+/// Makes partitions from their definitions, for a table that is partitioned by `scheme`.
 fn defined(
     session: &mut Session,
     table: &TableDef,
@@ -377,7 +379,7 @@ fn defined(
     evaluated(session, partitions, each)
 }
 
-/// The same division among other partitions.
+/// Makes a scheme with the same methods and other partitions.
 fn redefined(
     session: &Session,
     table: &TableDef,
@@ -403,7 +405,7 @@ fn check_names(partitions: &[PartitionSpec]) -> Result<(), MysqlError> {
     Ok(())
 }
 
-/// All partitions are organised as their table is: error 1497 if one is to be otherwise, 1286 for an engine that is not known.
+/// Checks that the partitions have the engine of their table: error 1497 for another engine, 1286 for an unknown one.
 fn check_engines(partitions: &[PartitionDefinition], organisation: Organisation) -> Result<(), MysqlError> {
     let engines = partitions.iter().flat_map(|partition| {
         let below = partition.subpartitions.iter().map(|below| &below.engine);
@@ -423,7 +425,7 @@ fn check_count(partitions: usize) -> Result<(), MysqlError> {
     if partitions > MOST_PARTITIONS { Err(MysqlError::too_many_partitions()) } else { Ok(()) }
 }
 
-/// The partitions of these names; error 1507 if one is not there.
+/// Returns the numbers of the partitions of these names; error 1507 for an unknown name.
 fn numbers(
     partitioning: &Partitioning,
     names: &[Ident],
@@ -449,7 +451,7 @@ fn method_name(scheme: &PartitionScheme) -> &'static str {
     }
 }
 
-/// Whether a table can take the place of a partition: it has the same columns and indexes, and nothing that is checked about its rows alone.
+/// Checks that `other` can take the place of a partition: it has the same columns, indexes and CHECKs, and no foreign keys.
 fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Result<(), MysqlError> {
     if other.is_private {
         return Err(MysqlError::exchange_with_temporary(&other.name));
@@ -472,7 +474,7 @@ fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Resu
             column.generated.clone(),
         )
     };
-    // Rows have the same places for their columns, those that are gone included.
+    // Rows must store their columns in the same places, including dropped columns.
     let places = |table: &TableDef| {
         let places = table.columns.iter().map(|column| column.stored.clone()).collect::<Vec<_>>();
         (places, table.dropped.clone(), table.schema_version)
@@ -492,7 +494,7 @@ fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Resu
     if same { Ok(()) } else { Err(MysqlError::tables_different_metadata()) }
 }
 
-/// The division of a table as it would be written, without its partitions.
+/// Returns the PARTITION BY clause of a scheme, without its partitions.
 fn written(scheme: &PartitionScheme, table: &TableDef) -> PartitionBy {
     PartitionBy {
         method: method_of(scheme, &table.columns),
@@ -505,16 +507,16 @@ fn written(scheme: &PartitionScheme, table: &TableDef) -> PartitionBy {
     }
 }
 
-/// Partitions that are only counted, with the names that they get.
+/// Makes `count` partitions with default names, from number `first`.
 fn unnamed(first: u64, count: u64) -> Vec<PartitionSpec> {
     let spec = |number| PartitionSpec { name: format!("p{number}"), ..PartitionSpec::nameless() };
     (first..first + count).map(spec).collect()
 }
 
-/// Partitions as they are written, with their values, and each with so many subpartitions.
+/// Evaluates the values of partition definitions, and gives each partition `subpartitions` subpartitions.
 ///
 /// # Errors
-/// What evaluating the values returns.
+/// Errors of evaluating the values.
 fn evaluated(
     session: &mut Session,
     partitions: &[PartitionDefinition],

@@ -1,4 +1,4 @@
-//! SELECT, INSERT, UPDATE, DELETE and EXPLAIN: bound and planned once, executed any number of times.
+//! SELECT, INSERT, UPDATE, DELETE and EXPLAIN: binds and plans a statement once, and executes it any number of times.
 
 use super::change;
 use super::limits::{limit_by_setting, window_of};
@@ -29,33 +29,33 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What is to be told of how a plan was made.
+/// How much detail of its choices the optimizer records.
 #[derive(Clone, Copy)]
 struct ExplainDetail {
-    /// The ways that were not taken.
+    /// Candidates that were not chosen.
     of_other_ways: bool,
-    /// Each comparison.
+    /// Each comparison of candidates.
     of_steps: bool,
 }
 
-/// What planning gives.
+/// The result of planning.
 struct PlannedWork {
     work: Work,
     parts: PlanParts,
     trace: Option<Trace>,
 }
 
-/// A table whose rows have become this many times more or fewer deserves a new plan.
+/// Factor by which a table's row count may grow or shrink before its plans are made anew.
 const GROWTH: u64 = 2;
-/// Values for which this many times more entries have to be examined than was expected deserve a plan of their own.
+/// Factor by which the examined entries may exceed the expected ones before the values get a plan of their own.
 const WORSE: f64 = 4.0;
-/// But not for so few.
+/// Fewer examined entries than this never need a plan of their own.
 const FEW: f64 = 1000.0;
-/// Runs after which a choice that cannot be weighed again by itself is made again: what is in memory may have changed.
+/// Runs after which a plan for given values is made again, because other pages may be in memory by then.
 const RUNS: u32 = 50;
 
 impl Planned {
-    /// It is run: the indexes that it reads are used.
+    /// Counts a run: notes the use of the indexes that the plan reads.
     fn tell_uses(&self, session: &Session) {
         let Some((runs, is_first)) = self.runs.run() else { return };
         session.instance.index_uses().note(self.indexes(), runs);
@@ -64,10 +64,10 @@ impl Planned {
         }
     }
 
-    /// Whether it still stands, and nobody changes the tables it uses, from now on.
+    /// Returns whether the plan is current, and keeps its tables' definitions from changing from now on.
     ///
     /// # Errors
-    /// Those of waiting for who changes them.
+    /// Errors of waiting for a session that changes a definition.
     pub(super) fn is_held(&self, session: &mut Session, parameters: &[Value]) -> Result<bool, MysqlError> {
         if !self.is_current(session, parameters) {
             return Ok(false);
@@ -76,7 +76,8 @@ impl Planned {
         Ok(session.instance.engine().catalog_version() == self.catalog_version)
     }
 
-    /// Whether it still stands: same definitions, same accounts, same settings, tables of about the same size.
+    /// Returns whether the plan is current: the definitions, accounts and settings are the same, and tables have about the same
+    /// size.
     fn is_current(&self, session: &Session, parameters: &[Value]) -> bool {
         let engine = session.instance.engine();
         let about = |then: u64, now: u64| now <= then.max(16) * GROWTH && then <= now.max(16) * GROWTH;
@@ -90,24 +91,25 @@ impl Planned {
             && self.sizes.iter().all(|&(table, rows)| about(rows, engine.row_count(table)))
     }
 
-    /// Whether these values are of the types that its parameters were taken to have.
+    /// Returns whether the values have the types that the plan assumes for its parameters.
     pub(super) fn takes(&self, session: &Session, parameters: &[Value]) -> bool {
         self.parameters.are(parameters, session.settings.collation)
     }
 
-    /// The parameters as it takes them: texts of digits that are compared with columns of numbers are these numbers, as literals are.
+    /// Returns the parameters as the plan takes them: a text of digits that is compared with a column of numbers becomes a number,
+    /// as a literal does.
     pub(crate) fn taken<'v>(&self, parameters: &'v [Value]) -> Cow<'v, [Value]> {
         with_numbers(parameters, &self.parameters.beside_numbers)
     }
 
-    /// Whether it is worth keeping.
+    /// Returns whether the plan can be used again by later statements.
     pub(crate) fn can_be_kept(&self) -> bool {
         !self.reads_variables && !self.settings.optimizer_trace.enabled
     }
 
-    /// Whether it is a good plan for these values of its parameters, too: a dive into the ranges of each scan whose choice
-    /// depended on them. Where fewer entries are found than expected another plan might be better still, but this one costs
-    /// no more than it was chosen for.
+    /// Returns whether the plan is good for these values of its parameters, too. Dives into the ranges of each scan whose choice
+    /// depended on them. Where a dive finds fewer entries than expected, another plan might be better still, but this one costs no
+    /// more than when it was chosen.
     fn suits(&self, session: &mut Session, parameters: &[Value]) -> bool {
         let chosen = match &self.chosen {
             Chosen::Scans(chosen) if chosen.is_empty() => return true,
@@ -133,15 +135,15 @@ impl Planned {
 }
 
 impl Session {
-    /// Binds and plans a statement; `None` for one that is not planned. Without `parameters` it is only prepared: then
-    /// their types are not known.
+    /// Binds and plans a statement; `None` for one that has no plan. Without `parameters` the statement is only prepared, and the
+    /// types of its parameters are not known.
     pub(crate) fn plan_statement(
         &mut self,
         statement: &Statement,
         sql: &str,
         parameters: Option<&[Value]>,
     ) -> Result<Option<Planned>, MysqlError> {
-        // What is only prepared and not planned tells nothing yet.
+        // Preparing a statement without a plan shows nothing, so its privileges are checked when it runs.
         let properties = properties(&statement.kind);
         if properties.runs != Runs::Directly || parameters.is_some() {
             authorize(self, properties.asks)?;
@@ -164,7 +166,7 @@ impl Session {
         let catalog = self.instance.engine().catalog();
         let supposed = CatalogWithHypothetical(self);
         let context = binder::BindContext {
-            // What is run has no use for indexes that are not there.
+            // Only a plain EXPLAIN may use hypothetical indexes: a statement that runs needs real ones.
             catalog: if how.is_some_and(|how| how != How::Analyze) { &supposed } else { self },
             assigns_variables: statement.assigns_variables,
             hints: &statement.hints.elsewhere,
@@ -192,7 +194,7 @@ impl Session {
         if parameters.is_some() {
             self.use_tables(&uses)?;
             if catalog.version() != self.instance.engine().catalog_version() {
-                // Bound while others changed definitions: again, with what it uses held.
+                // Others changed definitions while the statement was bound. Its tables are held now: it is planned again.
                 return self.plan_statement(statement, sql, parameters);
             }
         }
@@ -236,12 +238,12 @@ impl Session {
         }))
     }
 
-    /// Whether planning is traced. That of what only reads tables that are made for it is not: it may show what was.
+    /// Returns whether planning is traced. A statement without stored tables is not: it may read the trace of the statement before.
     fn traces(&self, uses: &[TableUse]) -> bool {
         self.settings.optimizer_trace.enabled && !uses.is_empty()
     }
 
-    /// Keeps what was noted while a statement was planned.
+    /// Keeps the optimizer trace of a statement.
     fn keep_trace(&mut self, sql: &str, trace: Option<Trace>, work: &Work, parts: &PlanParts) {
         if let Some(trace) = trace {
             let text = explain::explain_trace(sql, &trace, work.document(parts));
@@ -249,7 +251,7 @@ impl Session {
         }
     }
 
-    /// Plans what `plan` asks for.
+    /// Calls `plan` with an optimizer context for these parameters and subqueries.
     pub(crate) fn with_optimizer<T>(
         &mut self,
         parameters: &[Value],
@@ -314,7 +316,7 @@ impl Session {
         })
     }
 
-    /// Runs a statement that was planned before; `None` if it has to be planned again, for other values or tables.
+    /// Runs a statement that was planned before; `None` if it has to be planned again, because values or tables have changed.
     ///
     /// # Errors
     /// MySQL's.
@@ -348,7 +350,7 @@ impl Session {
         self.run_part(planned, parameters)
     }
 
-    /// A planned statement is about to run.
+    /// Prepares the run of a planned statement: makes its plan visible to EXPLAIN FOR CONNECTION and counts it for its digest.
     pub(super) fn begin_planned(&mut self, planned: &Planned) {
         if !matches!(*planned.work, Work::Explain { .. }) {
             let (work, parts) = (planned.work.clone(), planned.parts.clone());
@@ -362,7 +364,7 @@ impl Session {
         self.count_towards(&planned.digest, Some(&planned.facts), estimated);
     }
 
-    /// Runs a planned statement that is a part of what another does.
+    /// Runs a planned statement as a part of another statement.
     pub(crate) fn run_part(
         &mut self,
         planned: &Planned,
@@ -425,7 +427,7 @@ impl Session {
         }
     }
 
-    /// Changes the rows that a plan, or a key, finds; `change` begins anew when the statement does.
+    /// Changes the rows that a plan or a key finds. Calls `change` for each attempt of the statement.
     fn change_rows<C: change::RowChange>(
         &mut self,
         rows: &BoundSelect,
@@ -441,7 +443,7 @@ impl Session {
         self.write(run).map(Outcome::Done)
     }
 
-    /// Error 1175 under `sql_safe_updates`, where all of a table would be read to change it.
+    /// Error 1175 under `sql_safe_updates` if the plan reads a whole table to change rows.
     fn check_safety(&self, rows: &BoundSelect, plan: &Plan) -> Result<(), MysqlError> {
         match self.settings.safe_updates && rows.limit.is_none() && reads_whole_table(plan) {
             true => Err(MysqlError::safe_update_mode("")),
@@ -467,7 +469,7 @@ impl Session {
             })?;
             return Ok(RowStream::collected(columns.clone(), rows, window));
         }
-        // What reads no table is no part of a transaction: its snapshot is not taken for it.
+        // A query without tables does not make the transaction take its snapshot.
         let view = if planned.sizes.is_empty() { self.latest_view() } else { self.read_view() };
         let execution = Execution::new(self, view, parameters, false).with_parts(parts);
         let root = operator::build(&plan.root, false);

@@ -1,14 +1,15 @@
-//! Stored programs: procedures, functions, triggers, events. None can be created, so that DROP finds none. Dumps and installers send it with IF EXISTS, which
-//! makes a note of the error.
+//! DROP of stored programs: procedures, functions, triggers and events. None can be created, so DROP finds none. Dumps and
+//! installers send DROP with IF EXISTS, which turns the error into a note.
 
 use crate::session::Session;
 use leafline_syntax::ast::{DropProgram, ProgramKind};
 use leafline_types::MysqlError;
 
-/// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.
+/// Runs DROP PROCEDURE, FUNCTION, TRIGGER or EVENT.
 ///
 /// # Errors
-/// 1046 without a database, but of a function, which can be a loadable one then; without IF EXISTS 1305, 1360 or 1539: there is no such program.
+/// 1046 without a database, except for a function, which may be a loadable one. Without IF EXISTS 1305, 1360 or 1539, as there
+/// is no such program.
 pub(super) fn drop(session: &mut Session, drop: &DropProgram) -> Result<(), MysqlError> {
     let name = drop.name.name.value.as_str();
     let database = drop.name.database.as_ref().map(|database| database.value.as_str()).or(session.database());

@@ -1,7 +1,9 @@
-//! Statements that change one row, run for one set of parameters after the other within the open transaction: see `session::many`.
+//! Runs a statement that changes one row for one set of parameters after the other within the open transaction: see
+//! `session::many`.
 //!
-//! Nothing but the parameters and the time changes from run to run. What a run reads it finds by a key, in what the transaction has written by then; so it needs no view of
-//! its own. Where that is not enough, as for foreign keys and subqueries, statements are not run so; and a run that finds that it needs a plan's operators is left to who runs it by itself.
+//! Only the parameters and the time change from run to run. A run finds its row by key, in the newest state that the transaction
+//! sees, so it needs no read view of its own. Statements with foreign keys or subqueries need more and are not run this way. A
+//! run that needs the plan's operators stops the series; the caller runs that statement by itself.
 
 use super::change::{self, ChangeContext, Repeating};
 use crate::plans::{Planned, Work};
@@ -12,7 +14,7 @@ use leafline_planner::bound::InsertRows;
 use leafline_types::{MysqlError, Value};
 
 impl Session {
-    /// Whether a statement may be run so.
+    /// Returns whether a statement may be run this way.
     pub(crate) fn may_repeat(&self, planned: &Planned) -> bool {
         let changes_one_row = match planned.work() {
             Work::Insert { insert, plan: None } => {
@@ -26,10 +28,11 @@ impl Session {
         changes_one_row && planned.is_plain() && self.in_transaction() && !self.instance.slow_log().is_on()
     }
 
-    /// Runs a statement that [may be run so](Self::may_repeat) for the first of `all`, as many as it can; `ran` is told of each.
+    /// Runs a statement that [may repeat](Self::may_repeat) for as many of the first parameter sets of `all` as it can. Calls `ran`
+    /// after each.
     ///
     /// # Errors
-    /// MySQL's, of a run that failed.
+    /// MySQL's errors of the run that failed.
     pub(crate) fn repeat(
         &mut self,
         planned: &Planned,

@@ -1,4 +1,4 @@
-//! CREATE, ALTER, DROP and SET RESOURCE GROUP, in the order in which MySQL looks for what is wrong with them.
+//! CREATE, ALTER, DROP and SET RESOURCE GROUP. Errors are checked in MySQL's order.
 
 use crate::resource_group::thread::{Controlled, Controls};
 use crate::resource_group::{GroupState, ResourceGroup, ResourceGroups};
@@ -8,7 +8,7 @@ use leafline_syntax::ast::{ResourceGroupOptions, ResourceGroupStatement};
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-/// Characters of a name, at most.
+/// Most characters of a name.
 const MAX_NAME: usize = 64;
 
 pub(super) fn run(session: &mut Session, statement: &ResourceGroupStatement) -> Result<(), MysqlError> {
@@ -84,7 +84,7 @@ fn drop_group(
     force: bool,
 ) -> Result<(), MysqlError> {
     if ResourceGroups::is_default(name) {
-        // Two spaces and twice the word: so says MySQL.
+        // MySQL's message has two spaces and the word twice.
         return Err(MysqlError::disallowed_operation("Drop operation ", "default resource groups."));
     }
     let group = groups.find(name)?;
@@ -115,7 +115,7 @@ fn set(
         let why = "System resource group can't be applied to user thread.";
         return Err(MysqlError::resource_group_not_bound(&group.name, own, why));
     }
-    // Whether they can be had is seen here, where it is an error.
+    // Tries the controls here, where a failure can be reported as an error.
     if let Err(error) = Controlled::new(&controls, groups.sets_priority) {
         let why = format_args!("Failed to apply thread resource controls: {error}");
         return Err(MysqlError::resource_group_not_bound(&group.name, own, why));
@@ -147,7 +147,7 @@ fn bind(session: &Session, group: &Arc<ResourceGroup>, id: u64) -> Result<(), My
     Ok(())
 }
 
-/// The sessions that are in a group.
+/// Returns the sessions of a group.
 fn members(session: &Session, group: &Arc<ResourceGroup>) -> impl Iterator<Item = Arc<SessionEntry>> {
     let group = group.clone();
     let is_in = move |entry: &Arc<SessionEntry>| {
@@ -156,7 +156,7 @@ fn members(session: &Session, group: &Arc<ResourceGroup>) -> impl Iterator<Item 
     session.instance.sessions().into_iter().filter(is_in)
 }
 
-/// The priority that a group gets: 0, with a warning, where none can be set.
+/// Returns the priority that a group gets: 0, with a warning, where the process may not set priorities.
 fn priority(
     session: &mut Session,
     groups: &ResourceGroups,

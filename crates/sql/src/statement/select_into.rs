@@ -1,4 +1,4 @@
-//! INTO of a SELECT: its rows into variables or a file.
+//! SELECT .. INTO: puts the rows into variables or a file.
 
 use crate::result::{ColumnMeta, Done};
 use crate::session::{RowStream, Session};
@@ -9,7 +9,7 @@ use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, Tex
 use std::io::Write as _;
 
 impl Session {
-    /// Puts the rows where INTO says.
+    /// Puts the rows into the variables or the file that INTO names.
     pub(super) fn select_into(&mut self, rows: RowStream, into: &Into) -> Result<Done, MysqlError> {
         let (path, lines) = match into {
             Into::Variables(variables) => return self.set_variables(rows, variables),
@@ -24,14 +24,14 @@ impl Session {
             file.write_all(bytes).map_err(|e| text_file::write_error(path, &e))
         });
         if written.is_err() {
-            // What there is of it is of no use, and in the way of another try.
+            // A part of the file is useless, and would make another attempt fail.
             let _ = std::fs::remove_file(place);
         }
         written
     }
 
-    /// Writes the rows as lines; without a format the only row as it is. Text is in the character set that is given, or in that of
-    /// each column.
+    /// Writes the rows as lines, or, without a format, the only row as it is. Text is written in the given character set, or in each
+    /// column's own.
     fn write_file(
         &mut self,
         mut rows: RowStream,
@@ -79,7 +79,8 @@ impl Session {
         Ok(Done { affected, ..Done::default() })
     }
 
-    /// Puts the only row into variables. Without a row they stay as they are, with warning 1329; error 1172 for more than one.
+    /// Puts the only row into variables. Without a row the variables stay as they are, with warning 1329. More than one row is error
+    /// 1172.
     fn set_variables(&mut self, mut rows: RowStream, variables: &[String]) -> Result<Done, MysqlError> {
         let types = rows.types();
         let collations: Vec<Collation> = rows.columns().iter().map(|column| column.collation).collect();

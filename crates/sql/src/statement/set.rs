@@ -9,7 +9,8 @@ use leafline_syntax::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScop
 use leafline_types::error::errno;
 use leafline_types::{Charset, Collation, MysqlError, Value};
 
-/// Runs SET; `text` is its text, with its parameters. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
+/// Runs SET; `text` is the statement with its parameters. Assignments are made in order. The ones before a wrong assignment
+/// stay in force, as in MySQL.
 pub(crate) fn set(
     session: &mut Session,
     items: &[SetItem],
@@ -82,7 +83,7 @@ fn note_character_sets(session: &mut Session) {
     }
 }
 
-/// The value of an assignment to a system variable, where a bare word stands for itself.
+/// Returns the value of an assignment to a system variable. A bare word stands for itself.
 fn setting_value(session: &mut Session, value: &Expr, text: (&str, &[Value])) -> Result<Value, MysqlError> {
     match &value.kind {
         ExprKind::Column(name) if name.table.is_none() => Ok(Value::string(name.column.value.as_str())),
@@ -90,12 +91,12 @@ fn setting_value(session: &mut Session, value: &Expr, text: (&str, &[Value])) ->
     }
 }
 
-/// Whether a variable is a characteristic of transactions.
+/// Returns whether a variable is a characteristic of transactions.
 fn is_characteristic(variable: &Variable) -> bool {
     matches!(variable.name, "transaction_isolation" | "transaction_read_only")
 }
 
-/// `SET @@transaction_isolation = ..` and `SET @@transaction_read_only = ..`: what the next transaction alone is.
+/// Runs `SET @@transaction_isolation = ..` and `SET @@transaction_read_only = ..`, which hold for the next transaction alone.
 fn set_of_next(session: &mut Session, variable: &Variable, value: Option<Value>) -> Result<(), MysqlError> {
     let value = value.unwrap_or_else(|| session.value_of(variable, true));
     let mut next = session.settings.clone();
@@ -170,7 +171,8 @@ fn set_system(
     Ok(())
 }
 
-/// Sets a global value, which comes into force for all at once where the server goes by it. It stays what it was if that is not possible.
+/// Sets a global value. Settings of the server itself come into force at once. If the server cannot apply the value, the old one
+/// stays.
 fn set_global(session: &mut Session, variable: &Variable, value: Option<Value>) -> Result<(), MysqlError> {
     if variable.scope == Scope::Session {
         return Err(MysqlError::session_variable(variable.name));

@@ -1,7 +1,7 @@
-//! SELECTs of a few rows along one access path, again: from the parameters to the rows without operators.
+//! Runs a planned SELECT of a few rows along one access path again, from the parameters to the rows without operators.
 //!
-//! A statement that was planned is asked at each later execution whether the short way will do ([`RowScan`]). If it turns out
-//! that it will not, operators run as ever, and for some executions nobody asks.
+//! Each later execution of a plan tries the short way (`RowScan`). If it does not apply, operators run as usual, and some
+//! executions pass before the next try.
 
 use crate::plans::Planned;
 use crate::result::ColumnMeta;
@@ -11,7 +11,7 @@ use leafline_types::{MysqlError, RowBlock, Value};
 use std::sync::Arc;
 
 impl Session {
-    /// Room for rows: that of the last ones, if nobody has them any more.
+    /// Returns a chunk for rows. Reuses the chunk of the last rows if no caller holds it any more.
     fn rows_for(&mut self, columns: &Arc<[ColumnMeta]>) -> Arc<Chunk> {
         if let Some(mut kept) = self.kept_rows.take()
             && let Some(chunk) = Arc::get_mut(&mut kept)
@@ -24,7 +24,7 @@ impl Session {
         Arc::new(Chunk { columns: columns.clone(), values: ChunkValues::Rows(RowBlock::default()) })
     }
 
-    /// Runs a planned statement that can be run again the short way, if it has one that will do.
+    /// Runs a planned statement the short way; `None` if it has to run by its operators.
     ///
     /// # Errors
     /// MySQL's.

@@ -1,4 +1,4 @@
-//! SHOW: its rows, and which of them LIKE or WHERE keeps.
+//! SHOW: makes the rows, and keeps those that LIKE or WHERE selects.
 
 use super::evaluate;
 use crate::like::like;

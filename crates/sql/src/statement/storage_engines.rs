@@ -1,13 +1,13 @@
-//! ENGINE of a table, as a statement names it.
+//! The ENGINE clause of a table.
 //!
-//! | engine | there is |
+//! | engine | gives |
 //! |---|---|
 //! | InnoDB, Leafline | clustered tables |
 //! | MyISAM | heaps |
-//! | one that MySQL has | with `leafline_engine_substitution` the default engine; else as the next |
+//! | another engine of MySQL's | with `leafline_engine_substitution` the default engine; otherwise as the next line |
 //! | any other | error 1286 under NO_ENGINE_SUBSTITUTION; without it warning 1286, and the default engine |
 //!
-//! CREATE TABLE says by warning 1266 that it has taken the default engine. ALTER TABLE leaves the table the engine that it has.
+//! CREATE TABLE gives warning 1266 when it takes the default engine. ALTER TABLE then keeps the table's engine.
 
 use crate::session::Session;
 use crate::settings::Modes;
@@ -15,7 +15,7 @@ use leafline_syntax::ast::{AlterAction, AlterTable, CreateTable, TableOptions};
 use leafline_table::{Organisation, TableDef};
 use leafline_types::MysqlError;
 
-/// What other engines of MySQL's are called.
+/// Names of MySQL's other engines.
 const OTHER_ENGINES: [&str; 11] = [
     "MEMORY",
     "HEAP",
@@ -30,10 +30,10 @@ const OTHER_ENGINES: [&str; 11] = [
     "EXAMPLE",
 ];
 
-/// The organisation of a table that is to be made.
+/// Returns the organisation of a new table.
 ///
 /// # Errors
-/// 1286 for an engine that there is not, as the module has it.
+/// 1286 for an unknown engine, as the module says.
 pub(super) fn of_new_table(session: &mut Session, create: &CreateTable) -> Result<Organisation, MysqlError> {
     let default = match create.temporary {
         true => session.settings.temporary_organisation,
@@ -52,7 +52,7 @@ pub(super) fn of_new_table(session: &mut Session, create: &CreateTable) -> Resul
 /// Checks the engines that ALTER TABLE names.
 ///
 /// # Errors
-/// 1286 as the module has it; 3776 for another engine of a table with foreign keys, its own or such as refer to it.
+/// 1286 as the module says; 3776 for another engine of a table that has foreign keys or is referred to by one.
 pub(super) fn of_altered_table(
     session: &mut Session,
     alter: &AlterTable,
@@ -77,7 +77,7 @@ pub(super) fn of_altered_table(
     }
 }
 
-/// The organisation that options ask for: `own` if they ask for none, or for one that there is not.
+/// Returns the organisation that options ask for: `own` if they name no engine, or an engine that is substituted.
 fn of_options(
     session: &mut Session,
     options: &TableOptions,

@@ -11,7 +11,7 @@ use leafline_table::{LockStrength, TableId};
 use leafline_types::MysqlError;
 
 impl Work {
-    /// Whether it changes rows of a table that others use, too.
+    /// Returns whether the statement changes rows of a table that other sessions know.
     pub(super) fn changes_shared_tables(&self) -> bool {
         match self {
             Work::Insert { insert, .. } => !insert.table.is_private,
@@ -24,7 +24,7 @@ impl Work {
 }
 
 impl Session {
-    /// The tables and views that a statement uses, and how many rows there are in those that it reads.
+    /// Returns the tables and views that a statement uses, and the row counts of the tables that it reads.
     pub(super) fn tables_used(
         &self,
         bound: &BoundKind,
@@ -42,11 +42,11 @@ impl Session {
         (uses, sizes)
     }
 
-    /// Whether the session may see how a statement is run: that tells of what views are made of, which takes SHOW VIEW on each and SELECT
-    /// on what they read.
+    /// Returns whether the session may see the plan of a statement. A plan shows the tables of views, which takes SHOW VIEW on each
+    /// view and SELECT on the tables that it reads.
     ///
     /// # Errors
-    /// 1345 if it may not, and is to be `shown`.
+    /// 1345 if the session may not, and the plan is to be `shown`.
     pub(super) fn check_explained(
         &self,
         shown: bool,
@@ -65,12 +65,12 @@ impl Session {
         if shown && !may { Err(MysqlError::view_not_explainable()) } else { Ok(may) }
     }
 
-    /// Error 1290 for a change of a table that is not the session's own, where the server does not take changes.
+    /// Error 1290 for a change of a table that other sessions know, if the server is read-only.
     pub(super) fn check_server_access(&self, work: &Work) -> Result<(), MysqlError> {
         if work.changes_shared_tables() { self.check_server_writable() } else { Ok(()) }
     }
 
-    /// The tables that a statement changes, or looks at because it changes others.
+    /// Adds the tables that a statement changes, and the tables that foreign keys connect with them.
     fn uses_of_changes(&self, bound: &BoundKind, uses: &mut Vec<TableUse>) {
         let (target, foreign) = match bound {
             BoundKind::Select(_) => (None, None),
@@ -91,7 +91,8 @@ impl Session {
         }
     }
 
-    /// The server's own tables are not changed by statements that could leave in them what it cannot read: by none but a dump's.
+    /// Refuses changes of the server's own tables, because such rows might not be readable. An INSERT of a dump passes; it replaces
+    /// existing rows.
     pub(super) fn refuse_system_table(&self, bound: &mut BoundKind) -> Result<(), MysqlError> {
         let (command, tables): (_, Vec<_>) = match bound {
             BoundKind::Select(_) => return Ok(()),

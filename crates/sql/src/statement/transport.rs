@@ -1,8 +1,8 @@
-//! EXPORT TABLE and IMPORT TABLE: a table to a file, and from one into this database or another.
+//! EXPORT TABLE writes a table to a file. IMPORT TABLE reads the file into this database or another.
 //!
-//! What is exported is what the statement sees: the rows, whatever pages, buffered changes and old versions they are made of. What is imported is
-//! created under no name, filled as by a load, and made known by one commit when the whole file has been read and found
-//! undamaged, once before anything is made and once while it is. Foreign keys are not exported: they are about other tables.
+//! An export has the rows that the statement sees, whatever pages, buffered changes and old versions they come from. An import
+//! reads the whole file once to check it, creates a table without a name, fills it like a load, which checks the file again, and
+//! makes it known by one commit. Foreign keys are not exported, because they are about other tables.
 
 use super::create::{BEING_FILLED, is_there, publish, specification};
 use super::definitions::database_of;
@@ -30,18 +30,18 @@ use std::sync::Arc;
 /// Bytes of the file that are read or written at once.
 const BUFFER: usize = 1 << 20;
 
-/// Columns whose values the file has.
+/// Returns the columns whose values the file has: all but hidden and generated ones.
 fn exported(table: &TableDef) -> impl Iterator<Item = &ColumnDef> {
     table.named_columns().map(|(_, column)| column).filter(|column| column.generated.is_none())
 }
 
-/// How columns are written in a definition: the same for tables that rows can go between.
+/// Formats the definitions of the exported columns. Tables with equal lines can exchange rows.
 fn lines(table: &TableDef) -> Vec<String> {
     let zone = leafline_types::temporal::Zone::UTC;
     exported(table).map(|column| definition_text::column(column, &zone)).collect()
 }
 
-/// Runs `f` under settings that texts and values do not depend on.
+/// Runs `f` under fixed settings, so that definitions and values do not depend on the session's `sql_mode` and time zone.
 fn in_plain_settings<T>(
     session: &mut Session,
     f: impl FnOnce(&mut Session) -> Result<T, MysqlError>,
@@ -56,23 +56,23 @@ fn in_plain_settings<T>(
     done
 }
 
-/// EXPORT TABLE.
+/// Runs EXPORT TABLE.
 ///
 /// # Errors
-/// 1290, 1086 and 1026 for the file; what reading the table returns. No file is left then.
+/// 1290, 1086 and 1026 for the file; errors of reading the table. No file is left after an error.
 pub(super) fn export_table(session: &mut Session, name: &TableName, path: &str) -> Result<Done, MysqlError> {
     let table = base_table(session, name)?;
     let allowed = session.instance.facts().secure_file_priv.clone();
     let (file, place) = text_file::create(path, allowed.as_deref())?;
     let written = in_plain_settings(session, |session| write_table(session, &table, file, path));
     if written.is_err() {
-        // What there is of it is of no use, and in the way of another try.
+        // A part of the file is useless, and would make another attempt fail.
         let _ = std::fs::remove_file(place);
     }
     written.map(|affected| Done { affected, ..Done::default() })
 }
 
-/// Writes the file and makes it durable; how many rows it has.
+/// Writes the file and makes it durable. Returns the number of rows.
 fn write_table(
     session: &mut Session,
     table: &Arc<TableDef>,
@@ -117,11 +117,11 @@ fn write_table(
     Ok(rows)
 }
 
-/// IMPORT TABLE.
+/// Runs IMPORT TABLE.
 ///
 /// # Errors
-/// 1142 if a table of that name may not be made, 1050 if there is one, 1033 for a file that is damaged or none, 1808 if its rows are not of its definition; what loading returns.
-/// There is no such table then.
+/// 1142 if the session may not create the table, 1050 if it exists, 1033 for a file that is damaged or no table file, 1808 if
+/// the rows do not fit the definition; errors of loading. No table is left after an error.
 pub(super) fn import_table(
     session: &mut Session,
     name: Option<&TableName>,
@@ -149,7 +149,7 @@ pub(super) fn import_table(
     })
 }
 
-/// Reads the whole file.
+/// Reads the whole file to check it. Returns its definition.
 fn checked(session: &Session, path: &str) -> Result<Definition, MysqlError> {
     let allowed = session.instance.facts().secure_file_priv.clone();
     let file = text_file::open_regular(path, allowed.as_deref())?;
@@ -160,7 +160,7 @@ fn checked(session: &Session, path: &str) -> Result<Definition, MysqlError> {
     Ok(reader.definition().clone())
 }
 
-/// The CREATE TABLE of the file, for a table of this name.
+/// Parses the CREATE TABLE of the file and gives it this name.
 fn statement(
     session: &Session,
     definition: &Definition,
@@ -179,7 +179,7 @@ fn statement(
     create.name = TableName { database: Some(ident(database)), name: ident(name) };
     create.if_not_exists = false;
     if name != definition.name {
-        // Names of constraints are unique in a database; these are those of the table it was exported from.
+        // Names of constraints are unique in a database, and the exported table may still have these.
         (1..).zip(&mut create.checks).for_each(|(number, check)| {
             check.name = Some(ident(&format!("{name}_chk_{number}")));
         });
@@ -187,7 +187,7 @@ fn statement(
     Ok(StatementKind::CreateTable(create))
 }
 
-/// An empty table that is defined as the file says, and known to the session alone.
+/// Creates an empty table with the file's definition. Only the session knows it.
 fn created(
     session: &mut Session,
     create: &CreateTable,
@@ -208,7 +208,7 @@ fn created(
     }
 }
 
-/// Puts the rows of the file in the new table.
+/// Inserts the rows of the file into the new table.
 fn filled(
     session: &mut Session,
     table: &TableDef,

@@ -1,4 +1,4 @@
-//! Tables that go from one database to another as files: whole, damaged, malformed on purpose, and with power cuts.
+//! Tests EXPORT TABLE and IMPORT TABLE from one database to another: with whole, damaged and malformed files, and power cuts.
 
 use crate::table_file::{Definition, RowCodec, TableReader, TableWriter};
 use crate::{Instance, InstanceOptions, Outcome, Session};
@@ -87,7 +87,7 @@ fn place() -> Place {
     Place { directory: tempfile::tempdir().unwrap() }
 }
 
-/// All that can be seen of a table, but for the names of constraints.
+/// Returns the definition and the rows of a table. Checks that the table is sound.
 fn seen(session: &mut Session, table: &str) -> Vec<String> {
     let mut all = query(session, &format!("SHOW CREATE TABLE {table}"));
     let columns = if table == "wide" { "*, h" } else { "*" };
@@ -110,7 +110,7 @@ fn tables_go_from_one_database_to_another_as_they_are() {
     };
     run(&mut second, "CREATE DATABASE two");
     run(&mut second, "USE two");
-    // Neither may matter.
+    // Neither setting may change the result.
     run(&mut session, "SET time_zone = '+05:30', sql_mode = 'ANSI_QUOTES'");
     run(&mut second, "SET time_zone = '-02:00', sql_mode = 'NO_BACKSLASH_ESCAPES'");
     for table in ["wide", "heap", "keyless", "parts", "nothing"] {
@@ -124,16 +124,16 @@ fn tables_go_from_one_database_to_another_as_they_are() {
             run(session, "SET time_zone = @zone, sql_mode = @mode");
         }
     }
-    // Without what refers to other tables.
+    // The import has no foreign keys.
     run(&mut session, "EXPORT TABLE child INTO 'child.table'");
     run(&mut second, "IMPORT TABLE FROM 'child.table'");
     assert_eq!(query(&mut second, "SELECT COUNT(*) FROM child"), ["Int(600)"]);
     assert!(!query(&mut second, "SHOW CREATE TABLE child")[0].contains("FOREIGN"));
-    // Under another name, beside the one it was exported from.
+    // Imports under another name, beside the exported table.
     run(&mut session, "IMPORT TABLE one.copy FROM 'wide.table'");
     assert_eq!(query(&mut session, "SELECT COUNT(*), MAX(g) FROM copy"), ["Int(600) Int(1200)"]);
     assert_eq!(code(&mut session, "INSERT INTO copy (q) VALUES (-1)"), Some(3819));
-    // Not what is uncommitted elsewhere, and what is.
+    // Names that exist, and files and databases that do not.
     assert_eq!(code(&mut session, "IMPORT TABLE FROM 'wide.table'"), Some(1050));
     assert_eq!(code(&mut session, "EXPORT TABLE wide INTO 'wide.table'"), Some(1086));
     assert_eq!(code(&mut session, "IMPORT TABLE x FROM 'missing.table'"), Some(29));
@@ -166,7 +166,7 @@ fn damaged_and_malformed_files_give_errors_and_leave_nothing() {
         fs::write(&path, bytes).unwrap();
         assert_eq!(code(&mut session, import), Some(1033));
     }
-    // What has the right checksums, and is no table or has rows of another.
+    // Files with right checksums, whose definition is no table or whose rows are another table's.
     let table = engine.table("one", "few").unwrap();
     let codec = RowCodec::new(table.named_columns().map(|(_, column)| column));
     let mut reader = TableReader::new(&whole[..], "few").unwrap();

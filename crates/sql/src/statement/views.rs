@@ -1,4 +1,4 @@
-//! CREATE VIEW, ALTER VIEW, DROP VIEW.
+//! CREATE VIEW, ALTER VIEW and DROP VIEW.
 
 use super::definitions::database_of;
 use crate::accounts::definer_of;

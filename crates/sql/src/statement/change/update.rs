@@ -12,13 +12,13 @@ use leafline_planner::bound::{BoundUpdate, ChangedTable, NewValue};
 use leafline_table::TableError;
 use leafline_types::{MysqlError, Value};
 
-/// An UPDATE at work.
+/// A running UPDATE.
 pub(in crate::statement) struct Update<'a> {
     update: &'a BoundUpdate,
     met: Met,
     matched: u64,
     changed: u64,
-    /// The targets that the row at hand has a row of that was not met before.
+    /// The targets whose row, in the current row of the plan, was not met before.
     wanted: Vec<usize>,
 }
 
@@ -50,7 +50,7 @@ impl RowChange for Update<'_> {
         }
         let before = values.clone();
         for assignment in &self.update.assignments {
-            // That of a row that was met before is computed again, for assignments that follow it.
+            // The value is computed even for a row that was met before, because later assignments may read it.
             if locators[assignment.target].is_none() {
                 continue;
             }
@@ -99,7 +99,7 @@ impl<'a> Update<'a> {
         Update { update, met, matched: 0, changed: 0, wanted: Vec::new() }
     }
 
-    /// Stores a row, which is among `values`; false if it is what it was, or if it cannot be and that is to be ignored.
+    /// Stores the changed row, which is among `values`. Returns false if the row is unchanged, or if IGNORE leaves it out.
     fn change(
         &self,
         number: usize,
@@ -120,7 +120,7 @@ impl<'a> Update<'a> {
         let mut new = values[of_target.clone()].to_vec();
         let foreign = &self.update.foreign;
         if is_changed_twice(&self.update.targets, table) || foreign.can_reach(table) {
-            // The same row may have been changed under the other name, or have followed another.
+            // This statement may have changed the row under another name, or by a cascade.
             let Some(newest) = cx.transaction.current_row(table, locator)? else { return Ok(false) };
             current = newest;
             for (column, value) in current.iter().enumerate().filter(|(column, _)| !assigned(*column)) {
