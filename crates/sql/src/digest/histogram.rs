@@ -17,7 +17,7 @@ pub const CLASSES: usize = (OCTAVES << STEPS) as usize;
 /// Upper end of the times in the first class: nanoseconds, as a power of two.
 const LEAST: u32 = 8;
 
-/// Counts of the classes: 1.5 KiB.
+/// Counts of the classes: 1 KiB.
 #[derive(Debug)]
 pub struct Histogram([AtomicU32; CLASSES]);
 

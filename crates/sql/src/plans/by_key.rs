@@ -1,4 +1,4 @@
-//! The row of an UPDATE or DELETE that names it by its primary key.
+//! The lookup of an UPDATE or DELETE that names its row by the primary key.
 
 use leafline_access::AccessPath;
 use leafline_expr::{Expr, ExprKind};
@@ -7,15 +7,16 @@ use leafline_planner::plan::{self, LockedTable, Operator, Plan};
 use leafline_table::{LockStrength, LockWait};
 use std::sync::Arc;
 
-/// How the row is found.
+/// The lookup of the row.
 pub(crate) struct ByKey {
     pub(crate) path: Arc<AccessPath>,
-    /// What it has to meet besides.
+    /// Further conditions on the row.
     pub(crate) conditions: Vec<Expr>,
 }
 
 impl ByKey {
-    /// For statements that change a row of a single table, if `plan` looks it up by its primary key and delivers all of its columns.
+    /// The lookup of a statement that changes a row of one table, if `plan` finds the row by its primary key
+    /// and delivers all of its columns.
     pub(crate) fn of(plan: &Plan, rows: &BoundSelect, targets: &[ChangedTable]) -> Option<ByKey> {
         let [ChangedTable { table, first: 0, .. }] = targets else { return None };
         let (node, outputs) = match &plan.root.operator {

@@ -1,11 +1,11 @@
-//! Plans of statements, which sessions keep: what a plan is, what it was made for, and for whom.
+//! Kept plans: a plan, the values it was made for, and the conditions under which it is valid.
 //!
 //! | module | has |
 //! |---|---|
 //! | `planned` | a planned statement |
-//! | `parameters` | the types that parameters had when a plan was made |
+//! | `parameters` | the types of parameters that a plan was made for |
 //! | `table_use` | a table that a plan uses |
-//! | `by_key` | the row of an UPDATE or DELETE that names it by its primary key |
+//! | `by_key` | the lookup of an UPDATE or DELETE that names its row by the primary key |
 //! | `short_read` | a SELECT of a few rows along one access path |
 
 mod by_key;

@@ -1,21 +1,20 @@
-//! Which values of its parameters a plan is for, and what they are for it.
+//! The types of parameters that a plan is made for.
 
 use leafline_expr::build;
 use leafline_types::{Coercibility, Collation, ExprType, SqlType, Value};
 use std::borrow::Cow;
 
-/// What a plan takes its parameters to be.
+/// The types that a plan assumes of its parameters.
 pub(crate) struct Parameters {
-    /// Their types.
     pub(crate) types: Vec<ExprType>,
-    /// Those that are compared with dates or times, and the types of these.
+    /// Parameters that are compared with dates or times, and the types of those.
     pub(crate) beside_times: Vec<(usize, SqlType)>,
-    /// Those that are compared with columns of numbers.
+    /// Parameters that are compared with columns of numbers.
     pub(crate) beside_numbers: Vec<usize>,
 }
 
 impl Parameters {
-    /// Whether these values are of the types that they were taken to have.
+    /// True if the values have the assumed types.
     pub(crate) fn are(&self, values: &[Value], collation: Collation) -> bool {
         let is_of = |value: &Value, ty: &ExprType| parameter_type(value, collation) == *ty;
         values.len() == self.types.len()
@@ -26,12 +25,13 @@ impl Parameters {
     }
 }
 
-/// The types that these values have.
+/// The types of these values.
 pub(crate) fn types_of(values: &[Value], collation: Collation) -> Vec<ExprType> {
     values.iter().map(|value| parameter_type(value, collation)).collect()
 }
 
-/// The values: texts of digits, of parameters with these numbers, are the numbers that they are as literals beside columns of numbers.
+/// The values as a plan sees them: among parameters compared with columns of numbers, a text of digits
+/// becomes a number, as a literal would.
 pub(crate) fn with_numbers<'v>(values: &'v [Value], beside_numbers: &[usize]) -> Cow<'v, [Value]> {
     let mut taken = Cow::Borrowed(values);
     for &at in beside_numbers {
@@ -44,14 +44,14 @@ pub(crate) fn with_numbers<'v>(values: &'v [Value], beside_numbers: &[usize]) ->
     taken
 }
 
-/// The type that the value of a parameter or of a user variable is taken to have.
+/// The assumed type for the value of a parameter or user variable.
 pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
     match value {
         Value::Null => ExprType::NULL,
         Value::Int(_) => ExprType::numeric(SqlType::BIGINT, false),
         Value::UInt(_) => ExprType::numeric(SqlType::BIGINT_UNSIGNED, false),
         Value::Decimal(decimal) => {
-            // Rounded up, as below: nines of digits before the point are what decimals are stored by.
+            // Rounded up, as below: decimals are stored in groups of nine digits before the point.
             let whole = decimal.digits().saturating_sub(decimal.scale()).max(1).next_multiple_of(9);
             let precision = whole.saturating_add(decimal.scale()).min(65);
             let ty = SqlType::decimal(precision, decimal.scale());
@@ -59,7 +59,7 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
         }
         Value::Double(_) => ExprType::numeric(SqlType::Double, false),
         Value::String(text) => {
-            // Rounded up: a plan is kept for values of other lengths.
+            // Rounded up, so that the plan fits values of other lengths.
             let characters = if text.len() <= 32 { 32 } else { text.chars().count().max(32) };
             let length = characters.next_power_of_two();
             let ty = SqlType::Varchar { len: u32::try_from(length).unwrap_or(u32::MAX) };
@@ -76,7 +76,7 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
     }
 }
 
-/// The SQL type that a value of a program has.
+/// The SQL type of a value from an embedding program.
 pub fn type_of(value: &Value) -> SqlType {
     parameter_type(value, Collation::DEFAULT).sql
 }

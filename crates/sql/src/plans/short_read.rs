@@ -1,4 +1,4 @@
-//! SELECTs of a few rows along one access path: from the parameters to the rows without operators.
+//! Short reads: SELECTs of a few rows along one access path, run without operators.
 
 use crate::result::ColumnMeta;
 use leafline_access::RowScan;
@@ -7,34 +7,34 @@ use leafline_planner::plan::{self, Node, Operator, Plan, RowLimit};
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-/// Executions that go the long way after the short one was tried in vain.
+/// Number of executions with operators after a vain short read.
 const REST: u32 = 32;
 
-/// Whether a planned statement can be run the short way.
+/// Whether a planned statement can be a short read.
 #[derive(Default)]
 pub(crate) enum ShortWay {
-    /// Nobody has asked yet.
+    /// Not yet examined.
     #[default]
     Unknown,
-    /// It cannot.
+    /// No.
     None,
-    /// It can.
+    /// Yes.
     Ready(Box<ShortRead>),
-    /// It can, but was of no use of late: so many executions are not to try.
+    /// Yes, but a short read was vain of late: the given number of executions is not to try it.
     Resting(Box<ShortRead>, u32),
 }
 
-/// What is kept between two executions.
+/// State kept between executions.
 pub(crate) struct ShortRead {
     pub(crate) scan: RowScan,
     pub(crate) limit: Option<RowLimit>,
-    /// Columns whose values clients get in another form.
+    /// Columns whose client form differs from the stored one.
     pub(crate) converted: Vec<usize>,
     pub(crate) columns: Arc<[ColumnMeta]>,
 }
 
 impl ShortRead {
-    /// The short way of a plan, if it has one.
+    /// The short read of a plan, if it has one.
     fn new(root: &Node, columns: &Arc<[ColumnMeta]>) -> Result<Option<ShortRead>, MysqlError> {
         let (node, limit) = match &root.operator {
             Operator::Limit(plan::Limit { input, limit }) => (&**input, Some(limit.clone())),
@@ -54,7 +54,7 @@ impl ShortRead {
             _ => (node, (0..node.types.len()).collect()),
         };
         let Operator::Scan(path) = &node.operator else { return Ok(None) };
-        // All of an index is not short, unless somebody wants no more.
+        // A scan of a whole index is short only under a LIMIT.
         if path.path.constraint.is_unbounded() && limit.is_none() {
             return Ok(None);
         }
@@ -66,7 +66,8 @@ impl ShortRead {
 }
 
 impl ShortWay {
-    /// The read to be tried now. `query` is the plan of a query that may be read so, and the columns of its rows.
+    /// Returns the short read to try now. `query` is the plan of a query without further parts, and its
+    /// columns.
     pub(crate) fn ready(
         &mut self,
         query: Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)>,

@@ -1,4 +1,4 @@
-//! A table that a statement uses: others do not change its definition meanwhile.
+//! A table that a statement uses, whose definition others may not change meanwhile.
 
 use leafline_table::{LockStrength, MetadataKey, SessionLocks, TableDef};
 
@@ -7,12 +7,12 @@ use leafline_table::{LockStrength, MetadataKey, SessionLocks, TableDef};
 pub(crate) struct TableUse {
     pub(crate) key: MetadataKey,
     pub(crate) writes: bool,
-    /// The name by which the statement refers to it; none where foreign keys lead to it.
+    /// The table's name in the statement; `None` if a foreign key leads to it.
     pub(crate) alias: Option<String>,
 }
 
 impl TableUse {
-    /// The use of a table of the statement; `None` if others cannot use it.
+    /// The use of a table; `None` for a table that other sessions cannot use.
     pub(crate) fn new(
         locks: &SessionLocks,
         table: &TableDef,
@@ -26,7 +26,7 @@ impl TableUse {
         })
     }
 
-    /// The use of a view; its tables are uses of their own.
+    /// The use of a view; its tables have uses of their own.
     pub(crate) fn of_view(locks: &SessionLocks, database: &str, name: &str) -> TableUse {
         TableUse { key: locks.table_key(database, name), writes: false, alias: None }
     }

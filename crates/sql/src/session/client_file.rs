@@ -1,7 +1,7 @@
-//! Statements that read what the client gives: a file, or rows.
+//! Statements that read data of the client: a file, or rows.
 //!
-//! Such a statement is bound and planned like others. When it is to run, it waits: whoever has called gives it the file, and it runs
-//! then. Who cannot give files calls [`Session::execute`], where it is error 3948.
+//! Such a statement is bound and planned like others. Before it runs it waits until the caller supplies the
+//! file. In [`Session::execute`], where the caller cannot, it fails with error 3948.
 
 use super::{Outcome, Session};
 use crate::plans::Work;
@@ -19,11 +19,11 @@ pub(crate) struct WaitingLoad {
     pub(crate) work: Arc<Work>,
     pub(crate) parts: Arc<PlanParts>,
     pub(crate) parameters: Vec<Value>,
-    /// The name of the file, as the client knows it.
+    /// Name of the file on the client.
     pub(crate) path: String,
 }
 
-/// Whether statements may wait for files, and the one that does.
+/// Whether statements may wait for files, and the waiting one.
 #[derive(Default)]
 pub(super) struct ClientFileState {
     allowed: bool,
@@ -31,10 +31,11 @@ pub(super) struct ClientFileState {
 }
 
 impl Session {
-    /// As [`execute`](Self::execute), with files that the client lets the server read, if `local_infile` does, too.
+    /// Runs a statement like [`execute`](Self::execute), with access to files of the client if `local_infile`
+    /// allows it.
     ///
     /// # Errors
-    /// MySQL's. The statement has then left nothing behind.
+    /// MySQL's errors. A failed statement leaves nothing behind.
     pub fn execute_with_files(
         &mut self,
         sql: &str,
@@ -56,11 +57,11 @@ impl Session {
         })
     }
 
-    /// Adds rows to a table, given as values for the columns named: as LOAD DATA does, which of `sql_mode`, keys and constraints
-    /// applies, but never IGNORE.
+    /// Adds rows to a table, with values for the named columns. The parts of `sql_mode`, keys and constraints
+    /// apply as for LOAD DATA without IGNORE.
     ///
     /// # Errors
-    /// MySQL's, and those of `rows`. No row was added then.
+    /// MySQL's errors, and errors of `rows`. No row is added then.
     pub fn load_values(
         &mut self,
         (database, table): (&str, &str),
@@ -79,10 +80,10 @@ impl Session {
         }
     }
 
-    /// Has a statement wait for a file of the client's.
+    /// Makes a statement wait for a file of the client.
     ///
     /// # Errors
-    /// 3948 if it cannot have one.
+    /// 3948 if the statement cannot have a file.
     pub(crate) fn await_file(&mut self, load: WaitingLoad) -> Result<(), MysqlError> {
         let allowed = self.client_files.allowed && self.instance.globals().read().local_infile;
         if !allowed {

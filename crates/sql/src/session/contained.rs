@@ -1,9 +1,9 @@
-//! A session whose statement panics, because our own logic is broken, ends.
+//! Ends a session whose statement panics, because a panic means broken logic.
 //!
-//! The client gets an error, the transaction is rolled back and gives up its locks, and the session takes no further
-//! statement, because nobody knows what the panic has left half done in it. Other sessions go on. Where the panic has left
-//! half done what they share, a guard there has stopped the store (`Store::stop_on_panic`): then they get errors, and the
-//! next open finds everything that was committed.
+//! The client gets an error, and the transaction is rolled back and releases its locks. The session accepts
+//! no further statement, because the panic may have left its state half changed. Other sessions continue. If
+//! the panic left shared state half changed, a guard there has stopped the store (`Store::stop_on_panic`):
+//! then they get errors, and the next open finds everything that was committed.
 
 use super::Session;
 use leafline_storage::worker::panic_text;
@@ -12,7 +12,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Session {
-    /// Runs a part of a statement, and turns a panic in it into error 1815.
+    /// Runs a part of a statement, and turns a panic into error 1815.
     pub(crate) fn contained<T>(
         &mut self,
         part: impl FnOnce(&mut Session) -> Result<T, MysqlError>,
@@ -26,7 +26,7 @@ impl Session {
         }
     }
 
-    /// Whether a statement has panicked: the session is to be dropped.
+    /// True after a panic: the session is to be dropped.
     pub fn is_broken(&self) -> bool {
         self.is_broken
     }
@@ -34,7 +34,8 @@ impl Session {
     #[cold]
     fn break_off(&mut self, panic: &(dyn Any + Send)) -> MysqlError {
         self.is_broken = true;
-        // The rollback may panic, too, over what the first panic has left: then the locks stay until the instance ends.
+        // The rollback may panic, too, over state that the first panic left; then the locks stay until the
+        // instance ends.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             self.rollback();
             self.statement_ended();

@@ -1,8 +1,10 @@
-//! What a running statement works with: one context that is passed down, in place of the session.
+//! The context of a running statement, passed down in one value instead of the session.
 //!
-//! [`Execution`] is the state that a statement owns from its first batch of rows to its last. [`Execution::with`] lends it, for one step, as
-//! a [`StatementContext`]: the executor's context (expressions, diagnostics, cancellation, counters, memory), and a [`SessionView`] of the
-//! session that runs the statement. Between two steps the session is free. A statement that changes rows runs as one step; a query whose
+//! [`Execution`] is the state that a statement owns from its first batch of rows to its last.
+//! [`Execution::with`] lends it for one step as a [`StatementContext`]: the executor's context (expressions,
+//! diagnostics, cancellation, counters, memory), and a [`SessionView`] of the session that runs the
+//! statement. Between two steps the session is free. A statement that changes rows runs as one step; a query
+//! whose client pulls rows runs one step for each batch.
 //! client pulls the rows runs one step for each batch.
 
 use crate::accounts::Access;
@@ -18,30 +20,30 @@ use leafline_types::{Batch, CancelToken, Collation, DateTime, MysqlError, SqlTyp
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The parts of a session that a statement reads while it runs.
+/// The parts of a session that a running statement reads.
 #[derive(Clone, Copy)]
 pub(crate) struct SessionView<'s> {
     /// The instance.
     pub(crate) instance: &'s Arc<Instance>,
-    /// The session as others see it.
+    /// The session's entry.
     pub(crate) entry: &'s SessionEntry,
     /// The settings of the statement.
     pub(crate) settings: &'s Settings,
-    /// What the session may do.
+    /// The session's rights.
     pub(crate) access: &'s Access,
-    /// In whose name tables are locked.
+    /// Owner of table locks.
     pub(crate) locks: &'s Arc<SessionLocks>,
-    /// Stops the statement.
+    /// Cancels the statement.
     pub(crate) cancel: &'s CancelToken,
 }
 
 impl SessionView<'_> {
-    /// The terms on which the statement builds trees.
+    /// The limits under which the statement builds trees.
     pub(crate) fn build_control(&self) -> BuildControl {
         let threads = usize::try_from(self.settings.build_threads).unwrap_or(usize::MAX);
         BuildControl {
             memory_bytes: self.settings.build_memory,
-            // One of them is the statement's own, which reads.
+            // One of the threads is the statement's own, which reads.
             threads: if threads > 1 { threads } else { 0 },
             cancel: self.cancel.clone(),
             progress: self.entry.progress.clone(),
@@ -51,7 +53,7 @@ impl SessionView<'_> {
 
 /// The context of one step of a statement.
 pub(crate) struct StatementContext<'s> {
-    /// The executor's part: expressions, operators, diagnostics, cancellation, counters, memory.
+    /// The session that runs the statement.
     pub(crate) exec: ExecutionContext<'s>,
     /// The session.
     pub(crate) session: SessionView<'s>,
@@ -67,7 +69,7 @@ impl<'s> StatementContext<'s> {
         self.exec.eval.warnings.warn(warning);
     }
 
-    /// Fails if the statement was stopped.
+    /// Fails if the statement was cancelled.
     pub(crate) fn check_cancelled(&self) -> Result<(), MysqlError> {
         self.exec.eval.cancel.check()
     }
@@ -84,7 +86,7 @@ impl<'s> StatementContext<'s> {
         }
     }
 
-    /// Runs a plan to its end. What it delivers counts as memory of the statement.
+    /// Runs a plan to its end. Its rows count as memory of the statement.
     pub(crate) fn collect(&mut self, plan: &Node) -> Result<Vec<Batch>, MysqlError> {
         let mut root = operator::build(plan, false);
         let mut rows = Vec::new();
@@ -95,7 +97,7 @@ impl<'s> StatementContext<'s> {
         Ok(rows)
     }
 
-    /// Converts a value for a column; `row` counts from 1, for messages.
+    /// Converts a value to the type of a column; `row` counts from 1, for messages.
     pub(crate) fn store(
         &mut self,
         value: &Value,
@@ -125,19 +127,20 @@ impl<'s> StatementContext<'s> {
         store_cast(dated.as_ref().unwrap_or(value), from, &column.ty, nullable, &mut cx)
     }
 
-    /// Gives a column that has no default and was given no value the type's own default, with a warning; error 1364 in strict mode.
+    /// The value of a column that has no default and was given none: the type's implicit default, with a
+    /// warning, or error 1364 in strict mode.
     pub(crate) fn missing_value(&mut self, column: &ColumnDef) -> Result<Value, MysqlError> {
         self.default_or(column, MysqlError::no_default_for_field(&column.name))
     }
 
-    /// As [`missing_value`](Self::missing_value), with another error than 1364.
+    /// Like [`missing_value`](Self::missing_value), with the error `missing` in the place of 1364.
     pub(crate) fn default_or(
         &mut self,
         column: &ColumnDef,
         missing: MysqlError,
     ) -> Result<Value, MysqlError> {
         let value = if column.nullable { Ok(Value::Null) } else { implicit_default(column) };
-        // As in MySQL, an ENUM without a default gets its first text, or NULL, without a word.
+        // As in MySQL, an ENUM without a default gets its first text, or NULL, without a warning.
         if matches!(column.ty, SqlType::Enum(_)) {
             return value;
         }
@@ -150,7 +153,7 @@ impl<'s> StatementContext<'s> {
     }
 }
 
-/// Encodes text for a column of bytes in the character set of its collation, and leaves other values alone.
+/// Encodes a text for a column of bytes in the character set of its collation; leaves other values unchanged.
 pub(crate) fn bytes_for<'v>(value: &'v Value, from: Collation, column: &ColumnDef) -> Cow<'v, Value> {
     match value {
         Value::String(text) if column.ty.is_bytes() && !from.charset().is_utf8() => {
@@ -170,21 +173,23 @@ pub(crate) struct Now {
 }
 
 impl Now {
-    /// The time as a DATETIME or TIMESTAMP column keeps it. Digits that the column does not have are cut off, as `NOW(fsp)` does; the
-    /// time is not rounded.
+    /// The time as a DATETIME or TIMESTAMP column stores it. As in `NOW(fsp)`, excess digits are cut off, not
+    /// rounded.
     pub(crate) fn of(self, ty: &SqlType) -> DateTime {
         let now = if matches!(ty, SqlType::Timestamp { .. }) { self.utc } else { self.local };
         now.truncate(ty.scale())
     }
 }
 
-/// How values are stored that columns cannot have.
+/// Rules for values that do not fit their columns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StoreRules {
-    /// IGNORE: they are changed, with a warning, in strict mode too.
+    /// IGNORE: such values are changed with a warning, in strict mode as well.
     pub(crate) ignore: bool,
-    /// Without strict mode NULL in a NOT NULL column becomes the type's own default: everywhere but in an INSERT of one row.
+    /// Without strict mode NULL in a NOT NULL column becomes the type's implicit default, except in an INSERT
+    /// of one row.
     pub(crate) null_is_default: bool,
-    /// The statement changes rows and adds none: NULL does not ask an AUTO_INCREMENT column for its next value.
+    /// The statement changes rows and adds none: NULL in an AUTO_INCREMENT column does not draw the next
+    /// value.
     pub(crate) keeps_rows: bool,
 }

@@ -1,6 +1,9 @@
-//! The thread that works for a statement, under the controls of a resource group: that of the statement's hint, else the session's.
+//! The controls of a statement's thread: of the resource group in the statement's hint, otherwise of the
+//! session's group.
 //!
-//! It is under them while it is in the session: each call that works for a statement begins and ends with this. What is called in
+//! They apply while the thread works in the session; each call that works for a statement begins and ends
+//! here. Calls in between and new threads need no knowledge of them. Pages that the thread reads, and its
+//! waits for locks, are counted in the same way.
 //! between, and what starts threads, need not know. What the thread has pages read for, and how long it waits for locks, is counted likewise.
 
 use super::Session;
@@ -12,20 +15,20 @@ use leafline_table::lock_wait_us_here;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-/// The groups of a statement, and what the thread is under now.
+/// The groups of a statement, and the controls that the thread is under.
 #[derive(Default)]
 pub(super) struct StatementGroups {
-    /// The session's, as the statement began.
+    /// The session's group when the statement began.
     pub of_session: Option<Arc<ResourceGroup>>,
-    /// That of the statement's hint.
+    /// Group of the statement's hint.
     of_hint: Option<Arc<ResourceGroup>>,
     controlled: Option<Controlled>,
-    /// What the thread had begun to read and waited for when it came, while it is there.
+    /// The thread's counts of page reads and lock waits when it entered the session; `None` outside.
     came: Option<(u64, u64)>,
 }
 
 impl Session {
-    /// The calling thread works for the statement at hand from now on.
+    /// Notes that the calling thread works for the current statement from now on.
     pub(super) fn take_thread(&mut self) {
         let groups = &mut self.groups;
         groups.came.get_or_insert((reads_begun_here(), lock_wait_us_here()));
@@ -36,7 +39,7 @@ impl Session {
         let controls = group.state.read().controls.clone();
         match Controlled::new(&controls, self.instance.resource_groups().sets_priority) {
             Ok(controlled) => groups.controlled = Some(controlled),
-            // The processors were there when the session came to be in the group.
+            // The processors existed when the session joined the group.
             Err(error) => {
                 let why = format_args!("Failed to apply thread resource controls: {error}");
                 let warning = MysqlError::resource_group_not_bound(&group.name, self.entry.id, why);
@@ -45,7 +48,7 @@ impl Session {
         }
     }
 
-    /// It does not any more.
+    /// Notes that the thread leaves the session.
     pub(super) fn leave_thread(&mut self) {
         self.groups.controlled = None;
         if let Some((reads, waited)) = self.groups.came.take() {
@@ -60,7 +63,7 @@ impl Session {
         self.groups.came.map_or(0, |(reads, _)| reads_begun_here().wrapping_sub(reads))
     }
 
-    /// The hint RESOURCE_GROUP: the rest of the statement is under the controls of that group.
+    /// The hint RESOURCE_GROUP: puts the rest of the statement under the controls of a group.
     pub(super) fn hint_group(&mut self, name: &str) {
         let id = self.entry.id;
         let asked = [Privilege::ResourceGroupAdmin, Privilege::ResourceGroupUser];
@@ -86,7 +89,7 @@ impl Session {
         }
     }
 
-    /// The statement is over, and its hint with it.
+    /// Ends the hint together with its statement.
     pub(super) fn end_groups(&mut self) {
         self.groups.of_hint = None;
     }

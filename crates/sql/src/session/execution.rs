@@ -11,7 +11,8 @@ use leafline_types::Value;
 use leafline_types::memory::MemoryBudget;
 use std::sync::Arc;
 
-/// One execution. The session lends its diagnostics and counters call by call, so that it is free between batches.
+/// One execution of a statement. The session lends its diagnostics and counters for each call, so that it is
+/// free between batches.
 pub(crate) struct Execution {
     view: ReadView,
     parameters: Arc<[Value]>,
@@ -25,12 +26,12 @@ pub(crate) struct Execution {
     subplans: Subplans,
     row_by_row: bool,
     max_recursion: u64,
-    /// What of its table is read, until its scan has begun; none: all.
+    /// The piece of its table to read, until the scan begins; `None` for the whole table.
     piece: Option<ScanPiece>,
 }
 
 impl Execution {
-    /// An execution that reads what `view` shows. `stores` says whether its values are stored.
+    /// An execution that reads at `view`. `stores` is true if its values are stored.
     pub(crate) fn new(session: &Session, view: ReadView, parameters: &[Value], stores: bool) -> Execution {
         Execution {
             view: view.with_read_ahead(session.settings.read_ahead),
@@ -49,18 +50,18 @@ impl Execution {
         }
     }
 
-    /// Reads a piece of its table, if one is given, as a part of what began at `now`.
+    /// Makes the execution read a piece of its table, as a part of a query that began at `now`.
     pub(crate) fn reading(self, piece: Option<ScanPiece>, now: Now) -> Execution {
         Execution { piece, now, ..self }
     }
 
-    /// Sets what becomes of values that columns cannot have.
+    /// Sets the rules for values that do not fit their columns.
     pub(crate) fn storing(mut self, rules: StoreRules) -> Execution {
         self.rules = rules;
         self
     }
 
-    /// Makes it ready for another run of its statement, with other parameters.
+    /// Prepares the execution for another run of its statement, with other parameters.
     pub(crate) fn renew(&mut self, session: &Session, parameters: &[Value]) {
         match Arc::get_mut(&mut self.parameters) {
             Some(own) if own.len() == parameters.len() => own.clone_from_slice(parameters),
@@ -70,7 +71,7 @@ impl Execution {
         self.state = CallState::default();
     }
 
-    /// Lets its expressions run the subqueries of a statement.
+    /// Gives the subqueries of a statement to its expressions.
     pub(crate) fn with_parts(mut self, parts: &Arc<PlanParts>) -> Execution {
         self.row_by_row = parts.row_by_row;
         if !parts.subqueries.is_empty() || !parts.commons.is_empty() {
@@ -79,26 +80,26 @@ impl Execution {
         self
     }
 
-    /// Lets it lock rows for `transaction`.
+    /// Allows the execution to lock rows for `transaction`.
     pub(crate) fn locking(mut self, transaction: &mut Transaction) -> Execution {
         let restartable = transaction.can_restart();
         self.locks = Some(StatementLocks { locker: transaction.row_locker(), restartable });
         self
     }
 
-    /// Keeps figures per node of a plan with `nodes` nodes, and of the parts that it has been given.
+    /// Profiles a plan of `nodes` nodes, and its subplans.
     pub(crate) fn profiled(mut self, nodes: usize) -> Execution {
         self.profile = Some(Profile::new(nodes));
         self.subplans.keep_profiles();
         self
     }
 
-    /// The figures, if they were kept.
+    /// The profile, if one was kept.
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
     }
 
-    /// The figures of a query that is run by itself, if they were kept.
+    /// The profile of a subplan, if one was kept.
     pub(crate) fn part_profile(&self, part: Part) -> Option<Profile> {
         self.subplans.take_profile(part)
     }

@@ -1,8 +1,8 @@
-//! Hypothetical indexes: what EXPLAIN takes to be there, and nothing else does.
+//! Hypothetical indexes, which only EXPLAIN takes into account.
 //!
-//! They are the session's own: nothing is built, logged or shown to others, and they go with the session, or with their table. They
-//! are kept as they were asked for and made part of a definition when it is asked for, so that one that its table has outgrown (a column is
-//! gone, an index that is built has the name) is left out.
+//! They belong to the session: nothing is built, logged or shown to others, and they end with the session or
+//! with their table. They are stored as requested and added to a definition on demand. One that no longer
+//! fits its table (a column is gone, an index has its name) is left out.
 
 use super::Session;
 use leafline_planner::SystemRows;
@@ -11,7 +11,7 @@ use leafline_table::{Engine, ForeignKeyDef, IndexSpec, TableDef, TableId, ViewDe
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-/// Some of them, of any tables.
+/// Hypothetical indexes of any tables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HypotheticalIndexes(Vec<Hypothetical>);
 
@@ -23,12 +23,12 @@ struct Hypothetical {
 }
 
 impl HypotheticalIndexes {
-    /// Adds one that is known by the number `id`.
+    /// Adds an index with the id `id`.
     pub fn push(&mut self, table: TableId, spec: IndexSpec, id: u64) {
         self.0.push(Hypothetical { table, spec, id });
     }
 
-    /// A table with those of them that are of it.
+    /// The table together with its hypothetical indexes.
     pub fn on(&self, engine: &Engine, table: Arc<TableDef>) -> Arc<TableDef> {
         let id = table.id;
         let mut with = table;
@@ -40,14 +40,14 @@ impl HypotheticalIndexes {
         with
     }
 
-    /// Their numbers.
+    /// Their ids.
     fn ids(&self) -> Vec<u64> {
         self.0.iter().map(|index| index.id).collect()
     }
 }
 
 impl Session {
-    /// A table with the session's hypothetical indexes of it.
+    /// The table with the session's hypothetical indexes of it.
     pub(crate) fn with_hypothetical(&self, table: Arc<TableDef>) -> Arc<TableDef> {
         self.hypothetical.on(self.instance.engine(), table)
     }
@@ -55,7 +55,7 @@ impl Session {
     /// CREATE INDEX .. HYPOTHETICAL.
     ///
     /// # Errors
-    /// As if it were built.
+    /// The errors of building the index.
     pub(crate) fn create_hypothetical(
         &mut self,
         table: Arc<TableDef>,
@@ -69,7 +69,7 @@ impl Session {
         Ok(())
     }
 
-    /// Drops a hypothetical index. False if the table has none of that name, or has one that is built.
+    /// Drops a hypothetical index. Returns false if the table has none of this name.
     pub(crate) fn drop_hypothetical(&mut self, table: &Arc<TableDef>, name: &str) -> bool {
         let with = self.with_hypothetical(table.clone());
         let Some(index) = with.index(name).filter(|index| index.is_hypothetical()) else { return false };
@@ -79,7 +79,7 @@ impl Session {
         true
     }
 
-    /// The session begins anew, or ends.
+    /// Drops all when the session is reset or ends.
     pub(super) fn forget_hypothetical(&mut self) {
         let forgotten = std::mem::take(&mut self.hypothetical);
         if !forgotten.0.is_empty() {
@@ -89,7 +89,7 @@ impl Session {
     }
 }
 
-/// The tables as EXPLAIN sees them.
+/// The catalog as EXPLAIN sees it.
 pub(crate) struct CatalogWithHypothetical<'s>(pub &'s Session);
 
 impl CatalogLookup for CatalogWithHypothetical<'_> {
@@ -137,7 +137,7 @@ mod tests {
         text.as_str().unwrap().to_owned()
     }
 
-    /// What a query is expected to cost, microseconds.
+    /// Estimated cost of a query, microseconds.
     fn cost(session: &mut Session, sql: &str) -> f64 {
         let json = text(session, &format!("EXPLAIN FORMAT=JSON {sql}"));
         let cost = json.split("\"query_cost\": \"").nth(1).and_then(|rest| rest.split('"').next());
@@ -148,7 +148,7 @@ mod tests {
         let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
         let mut session = instance.connect().unwrap();
         for sql in [
-            // What is compared are prices, which depend on how trees have come to be.
+            // Prices are compared, which depend on how the trees were built.
             "SET leafline_bulk_load_rows = 0",
             "CREATE DATABASE d",
             "CREATE TABLE d.t (id INT PRIMARY KEY, a INT NOT NULL, b INT, c INT, s VARCHAR(30), pad CHAR(200))",
@@ -167,7 +167,7 @@ mod tests {
     fn prices_are_about_those_of_the_index_when_it_is_built() {
         let instance = filled();
         let mut session = instance.connect().unwrap();
-        // Whatever of the two is in memory.
+        // The price must not depend on pages in memory.
         run(&mut session, "SET leafline_device = 'reference'");
         for (columns, condition) in [
             ("a", "a = 77"),

@@ -1,4 +1,4 @@
-//! The session as the binder sees it: tables, views, variables; and as computed tables see it.
+//! The session as the binder sees it, with tables, views and variables, and as system views see it.
 
 use super::Session;
 use crate::information_schema::{self, SystemView};
@@ -49,7 +49,7 @@ impl VariableLookup for Session {
 }
 
 impl Session {
-    /// What binding depends on; `parameter_types` are those of an execution, none while preparing.
+    /// The inputs of binding; `parameter_types` are the types of an execution, empty while preparing.
     pub(crate) fn bind_context<'a>(&'a self, parameter_types: &'a [ExprType]) -> BindContext<'a> {
         BindContext {
             catalog: self,
@@ -73,7 +73,7 @@ impl Session {
         }
     }
 
-    /// The parts of the session that computed tables and SHOW are computed from.
+    /// The parts of the session that system views and SHOW read.
     pub(crate) fn system_view(&self) -> SystemView<'_> {
         SystemView {
             instance: &self.instance,
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// The value of a variable: the session's, or the global one.
+    /// The session's or the global value of a variable.
     pub(crate) fn value_of(&self, variable: &Variable, global: bool) -> Value {
         let instance = &self.instance;
         if global || variable.scope == Scope::Shared {
@@ -102,7 +102,7 @@ impl Session {
     /// The value of `@@name`, with its type.
     ///
     /// # Errors
-    /// 1193 if there is no such variable, 1238 if it has no global value and that is asked for.
+    /// 1193 if there is no such variable, 1238 if a global value is asked for and there is none.
     pub(crate) fn system_variable(
         &self,
         scope: Option<VariableScope>,
@@ -114,7 +114,7 @@ impl Session {
             return Err(MysqlError::incorrect_variable_scope(variable.name, "SESSION"));
         }
         let value = self.value_of(variable, is_global);
-        // As an expression a switch is a number.
+        // In expressions a switch is a number.
         let value = match value.as_str() {
             Some(word) if variable.is_switch => Value::Int(i64::from(word == "ON")),
             _ => value,

@@ -1,8 +1,9 @@
-//! A prepared statement that is run once for each of many sets of parameters: what programming interfaces call arrays of parameters, and
-//! `executemany`.
+//! Runs a prepared statement once for each of many sets of parameters; programming interfaces call this array
+//! binding or `executemany`.
 //!
-//! Each run is a statement of its own: it is undone alone if it fails, and counted. What is the same for all of them is done once: looking whether the plan still
-//! stands, the bookkeeping of a statement's begin and end, its locks on tables. So it is for statements that change one row, within a transaction that is open; others
+//! Each run is a statement of its own: it is counted, and undone alone if it fails. Work that does not differ
+//! is done once: checking that the plan is current, the begin and end of a statement, table locks. This
+//! applies to statements that change one row, within an open transaction; others run one by one.
 //! are run one by one.
 
 use super::prepared::Entry;
@@ -13,16 +14,16 @@ use leafline_types::error::errno;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
-/// What many runs of a statement did.
+/// The result of many runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchOutcome {
-    /// How many there were.
+    /// Number of runs.
     pub runs: usize,
-    /// Rows that they matched, all together.
+    /// Rows that all runs matched.
     pub matched: u64,
-    /// The last AUTO_INCREMENT number that one generated or was told of.
+    /// The last AUTO_INCREMENT value that a run generated or set.
     pub insert_id: Option<u64>,
-    /// The last one gave rows, which were given up; no other was run after it.
+    /// True if the last run gave rows, which were dropped; no run followed it.
     pub gave_rows: bool,
 }
 
@@ -35,12 +36,13 @@ impl BatchOutcome {
 }
 
 impl Session {
-    /// Runs a prepared statement once for each of `all`, in order, until one fails or gives rows.
+    /// Runs a prepared statement once for each of `all`, in order, until a run fails or gives rows.
     ///
     /// # Errors
-    /// As [`execute_prepared`](Self::execute_prepared), of the run that failed; what those before it did stays.
+    /// The errors of [`execute_prepared`](Self::execute_prepared) for the failed run; the runs before it
+    /// stay.
     pub fn execute_prepared_many(&mut self, id: u32, all: &[Vec<Value>]) -> Result<BatchOutcome, MysqlError> {
-        /// Attempts in vain to run several together, after which nobody tries.
+        /// Number of vain attempts to run several together, after which runs are single.
         const ATTEMPTS: usize = 3;
         let (mut done, mut in_vain) = (BatchOutcome::default(), 0);
         let mut left = all;
@@ -63,7 +65,8 @@ impl Session {
         Ok(done)
     }
 
-    /// Runs a statement for the first of `all`, as many as go together: none, if it is not one of those.
+    /// Runs a statement for the first ones of `all`, as many as go together; for none if the statement is not
+    /// of the right kind.
     fn run_repeated(
         &mut self,
         entry: &Arc<Entry>,
@@ -84,7 +87,7 @@ impl Session {
             last = one;
         });
         let outcome = match result {
-            // Another transaction is in the way: it is seen to where a statement is run by itself.
+            // A conflict with another transaction is left to a single run.
             Err(error) if error.code != errno::ER_LOCK_DEADLOCK => {
                 runs += 1;
                 Err(error)
@@ -149,7 +152,7 @@ mod tests {
         values.iter().map(|value| Value::Int(*value)).collect()
     }
 
-    /// What can be told of a session.
+    /// The visible state of a session.
     fn state(session: &mut Session) -> Vec<Vec<String>> {
         [
             "SHOW WARNINGS",
@@ -174,7 +177,7 @@ mod tests {
                 "INSERT INTO t (a, b, u) VALUES (?, ?, ?)",
                 (0..40).map(|n| vec![number(n), text("x"), number(n)]).collect(),
             ),
-            // Others are types of their own, or too long, or there already, or none: with what came before.
+            // A value of another type is converted; a value that is too long fails, and the sets before it stay.
             (
                 "INSERT INTO t (a, b, u) VALUES (?, ?, ?)",
                 vec![
@@ -256,7 +259,7 @@ mod tests {
         let update = session.prepare("UPDATE p SET v = v + ? WHERE id = ?").unwrap().id;
         session.execute_prepared(update, &ints(&[0, 1])).map(drop).unwrap();
         run(&mut session, "BEGIN");
-        // Its snapshot is from before the other's change.
+        // The snapshot is older than the other session's change.
         assert_eq!(shown(&mut session, "SELECT v FROM p WHERE id = 1"), ["[Int(1)]"]);
         run(&mut other, "UPDATE p SET v = 20 WHERE id = 2");
         let all = [ints(&[1, 1]), ints(&[1, 2]), ints(&[1, 3])];
@@ -264,7 +267,7 @@ mod tests {
         assert_eq!(error.code, 1213);
         assert!(!session.in_transaction());
         assert_eq!(shown(&mut session, "SELECT v FROM p ORDER BY id"), ["[Int(1)]", "[Int(20)]", "[Int(3)]"]);
-        // One that has shown nothing yet goes on with what is there now.
+        // A transaction that has shown nothing yet continues with a newer snapshot.
         run(&mut session, "BEGIN");
         let done = session.execute_prepared_many(update, &all).unwrap();
         assert_eq!((done.runs, done.matched), (3, 3));

@@ -1,4 +1,4 @@
-//! What a statement gives: rows to be pulled, or what it did.
+//! The result of a statement: rows to pull, or counts.
 
 use super::{Session, StatementUses};
 use crate::result::{ColumnMeta, Done, RowSet};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub enum Outcome {
     /// Rows, to be pulled from the session.
     Rows(RowStream),
-    /// No rows: what was done.
+    /// Counts of a statement without rows.
     Done(Done),
 }
 
@@ -23,30 +23,29 @@ pub enum Outcome {
 pub struct RowStream {
     columns: Arc<[ColumnMeta]>,
     source: Source,
-    /// Values come as they are kept.
+    /// True if values are delivered as stored.
     is_kept: bool,
 }
 
-/// Some rows.
+/// Some rows of a result.
 #[derive(Debug)]
 pub struct Chunk {
-    /// What is known of the columns.
+    /// Description of the columns.
     pub columns: Arc<[ColumnMeta]>,
-    /// Their values, as clients get them.
+    /// The values in their client form.
     pub values: ChunkValues,
 }
 
-/// The values of some rows.
+/// The values of a chunk.
 #[derive(Debug)]
 pub enum ChunkValues {
-    /// By columns.
+    /// Column by column.
     Columns(Batch),
-    /// Few, value by value.
+    /// Value by value, for few rows.
     Rows(RowBlock),
 }
 
 impl Chunk {
-    /// How many rows it has.
     pub fn rows(&self) -> usize {
         match &self.values {
             ChunkValues::Columns(batch) => batch.rows,
@@ -55,7 +54,7 @@ impl Chunk {
     }
 }
 
-/// A value as clients get it: the text of an ENUM, the time of a TIMESTAMP in the session's time zone.
+/// The client form of a value: the text of an ENUM, a TIMESTAMP in the session's time zone.
 pub(crate) fn shown_value(kept: Value, ty: &SqlType, zone: &Zone) -> Value {
     match kept {
         Value::DateTime(t) => local(t, zone),
@@ -63,7 +62,7 @@ pub(crate) fn shown_value(kept: Value, ty: &SqlType, zone: &Zone) -> Value {
     }
 }
 
-/// The values as clients get them. Until here they are as they are kept.
+/// Converts stored values to their client form.
 fn shown(columns: &[ColumnMeta], mut batch: Batch, zone: &Zone) -> Result<Batch, MysqlError> {
     for (column, array) in columns.iter().zip(&mut batch.columns) {
         let Some(plain) = column.ty.plain() else { continue };
@@ -77,13 +76,13 @@ fn shown(columns: &[ColumnMeta], mut batch: Batch, zone: &Zone) -> Result<Batch,
 }
 
 enum Source {
-    /// A plan at work.
+    /// A running plan.
     Running(Box<Running>),
-    /// Rows that are there already; how many there are in all.
+    /// Collected rows, and their number in total.
     Ready(VecDeque<Batch>, u64),
-    /// All rows at once; the statement has ended.
+    /// All rows in one chunk; the statement has ended.
     Whole(Arc<Chunk>),
-    /// All were pulled, or the statement failed.
+    /// All rows were pulled, or the statement failed.
     Ended,
 }
 
@@ -91,14 +90,14 @@ struct Running {
     root: BoxedOperator,
     execution: Execution,
     rows: u64,
-    /// With SQL_CALC_FOUND_ROWS: what of the rows is delivered.
+    /// With SQL_CALC_FOUND_ROWS: the rows to deliver.
     window: Option<RowWindow>,
-    /// What it uses others do not change before it has ended, or is given up.
+    /// Keeps others from changing the tables until the statement ends or is given up.
     _uses: Option<StatementUses>,
 }
 
 impl RowStream {
-    /// The same rows with values as they are kept, of the types of the columns they are from: for who stores them.
+    /// Delivers values as stored, in the types of their columns, for a caller that stores them.
     pub(crate) fn kept(self) -> RowStream {
         RowStream { is_kept: true, ..self }
     }
@@ -127,7 +126,7 @@ impl RowStream {
         Ok(RowStream::collected(rows.columns.into(), batches, None))
     }
 
-    /// Rows that are there, of which those of the window are delivered.
+    /// A stream of collected rows, of which `window` is delivered.
     pub(crate) fn collected(
         columns: Arc<[ColumnMeta]>,
         mut batches: Vec<Batch>,
@@ -140,12 +139,12 @@ impl RowStream {
         RowStream { columns, source: Source::Ready(batches.into(), rows), is_kept: false }
     }
 
-    /// All rows, as clients get them.
+    /// A stream of one chunk in client form.
     pub(crate) fn whole(rows: Arc<Chunk>) -> RowStream {
         RowStream { columns: rows.columns.clone(), source: Source::Whole(rows), is_kept: false }
     }
 
-    /// How many rows there are, if all are there and the statement has ended.
+    /// Number of rows if the statement has ended with one chunk, otherwise 0.
     pub(crate) fn whole_rows(&self) -> u64 {
         match &self.source {
             Source::Whole(rows) => rows.rows() as u64,
@@ -153,25 +152,24 @@ impl RowStream {
         }
     }
 
-    /// Whether the statement has ended already.
+    /// True if the statement has ended with one chunk.
     pub(super) fn is_whole(&self) -> bool {
         matches!(self.source, Source::Whole(_))
     }
 
-    /// The columns.
     pub fn columns(&self) -> &Arc<[ColumnMeta]> {
         &self.columns
     }
 
-    /// The columns' types, as the batches have them.
+    /// Types of the columns in batches.
     pub fn types(&self) -> Vec<SqlType> {
         self.columns.iter().map(ColumnMeta::value_type).collect()
     }
 
-    /// The next rows; `None` when there are no more. A batch has at least one row.
+    /// The next rows; `None` at the end. A batch has at least one row.
     ///
     /// # Errors
-    /// MySQL's; the rows end with it.
+    /// MySQL's errors; an error ends the rows.
     pub fn next_batch(&mut self, session: &mut Session) -> Result<Option<Batch>, MysqlError> {
         match std::mem::replace(&mut self.source, Source::Ended) {
             Source::Running(running) => session.contained(|session| self.next_running(running, session)),
@@ -197,7 +195,7 @@ impl RowStream {
         }
     }
 
-    /// The next rows, as [`next_batch`](Self::next_batch), in the form that they have.
+    /// The next rows like [`next_batch`](Self::next_batch), in whichever form they have.
     ///
     /// # Errors
     /// As `next_batch`.

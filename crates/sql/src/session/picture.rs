@@ -1,4 +1,4 @@
-//! The plan of a statement for who draws it.
+//! The plan of a statement for a drawing of it.
 
 use super::Session;
 use crate::session_entry::StatementText;
@@ -7,11 +7,12 @@ use leafline_types::MysqlError;
 use std::time::Duration;
 
 impl Session {
-    /// The plan of a statement without parameters. With `time` it is run for that long at most, and its rows are thrown away: only a query that
-    /// locks nothing is. It is not counted among those that are alike.
+    /// The plan of a statement without parameters. With `time` it is run for at most that long and its rows
+    /// are thrown away, which is allowed for queries that lock nothing. The run is not counted in a digest.
     ///
     /// # Errors
-    /// 1235 for what has no plan, or is to be run and is no such query; 3024 if it takes longer; MySQL's.
+    /// 1235 for a statement without a plan, or one that may not be run; 3024 if it takes longer than `time`;
+    /// MySQL's errors.
     pub fn picture(&mut self, sql: &str, time: Option<Duration>) -> Result<PlanPicture, MysqlError> {
         self.begin_statement(StatementText::Of(sql));
         self.warnings.clear();

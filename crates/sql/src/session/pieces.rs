@@ -1,10 +1,11 @@
-//! A query that several sessions read, each some pieces of its table, at one snapshot.
+//! A query that several sessions read in pieces of its table, at one snapshot.
 //!
-//! The query is planned once. If the whole of its plan could be shared by the threads of one statement (`optimizer::parallel`), the ranges
-//! of its table are cut beforehand, and whoever reads a piece runs the plan on that range: the rows of all pieces, one after the other, are
-//! those of the query, in its order. Any other query is one piece. A piece can be read any number of times.
+//! The query is planned once. If the threads of one statement could share its whole plan
+//! (`optimizer::parallel`), the ranges of its table are cut beforehand, and each piece runs the plan on one
+//! range. The rows of all pieces in sequence are the rows of the query in its order. Any other query is one
+//! piece. A piece can be read any number of times.
 //!
-//! Settings that rows depend on (`time_zone`, `sql_mode`) are those of the session that reads.
+//! Settings that rows depend on (`time_zone`, `sql_mode`) come from the session that reads.
 
 use super::{Outcome, RowStream, Session};
 use crate::plans::Planned;
@@ -24,56 +25,57 @@ use leafline_types::{MysqlError, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// How a query is to be cut.
+/// How to cut a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// In so many pieces at most.
+    /// Limit of the number of pieces.
     pub most: usize,
-    /// A piece of which fewer rows would have to be examined is not worth it.
+    /// Least number of examined rows in a piece.
     pub least_rows: u64,
-    /// A walk of an index whose order does not matter to the query gives rows in the order of the index all the same.
+    /// True to give rows in the order of the walked index even where the order of the query does not matter.
     pub in_index_order: bool,
 }
 
-/// A query, cut. Old versions of rows are kept as long as it lives.
+/// A query in pieces. Old versions of rows are kept while it lives.
 pub struct QueryPieces {
     sql: Arc<str>,
     planned: Arc<Planned>,
-    /// The definitions by which it was planned.
+    /// The catalog by which the query was planned.
     catalog: Arc<Catalog>,
     parameters: Arc<[Value]>,
     view: ReadView,
     now: Now,
     root: Node,
-    /// None: it is one.
+    /// `None` for a query of one piece.
     pieces: Option<Vec<ScanPiece>>,
     order: Vec<(usize, bool)>,
     fixed: usize,
 }
 
 impl QueryPieces {
-    /// How many there are; none if no row can be.
+    /// Number of pieces; 0 if there can be no row.
     pub fn count(&self) -> usize {
         self.pieces.as_ref().map_or(1, Vec::len)
     }
 
-    /// The columns of the rows.
+    /// The columns of the result.
     pub fn columns(&self) -> &[ColumnMeta] {
         self.planned.columns()
     }
 
-    /// How many rows are expected in all.
+    /// Estimated number of rows of all pieces.
     pub fn expected_rows(&self) -> f64 {
         self.root.estimate.rows
     }
 
-    /// The columns in whose order rows come without having been sorted, most significant first, and whether from the largest on; NULL is
-    /// the smallest value. Strings are in the order of their collations. Nothing is said of a query that sorts.
+    /// The columns by which rows are ordered without a sort, most significant first, with true for
+    /// descending; NULL is the smallest value. Strings are ordered by their collations. Empty for a query
+    /// that sorts.
     pub fn order(&self) -> &[(usize, bool)] {
         &self.order
     }
 
-    /// How many of these columns, from the first, have one value in all rows, as their collations have it.
+    /// Number of these columns, from the first, that have one value in all rows, by their collations.
     pub fn fixed(&self) -> usize {
         self.fixed
     }
@@ -92,7 +94,8 @@ impl Session {
     /// Plans a SELECT to be read in pieces, at the snapshot of the transaction.
     ///
     /// # Errors
-    /// MySQL's; 1235 for what is no SELECT, one that locks rows or counts those beyond its LIMIT, and in a transaction that has written.
+    /// MySQL's errors; 1235 for another statement than a SELECT, one that locks rows or counts the rows
+    /// beyond its LIMIT, and in a transaction that has written.
     pub fn query_pieces(
         &mut self,
         sql: &str,
@@ -154,10 +157,10 @@ impl Session {
         Ok(QueryPieces { sql, planned, catalog, parameters, view, now, root, pieces, order, fixed })
     }
 
-    /// The rows of a piece, which are numbered from 0. The session is one of the same instance.
+    /// The rows of piece `number`, counted from 0. The session may be any one of the instance.
     ///
     /// # Errors
-    /// 1210 if there is no such piece, 1412 if a table was changed since; MySQL's.
+    /// 1210 if there is no such piece, 1412 if a table was changed since; MySQL's errors.
     pub fn run_piece(&mut self, of: &QueryPieces, number: usize) -> Result<RowStream, MysqlError> {
         let rows = self.contained(|session| {
             session.begin_statement(StatementText::Prepared(&of.sql));
@@ -197,12 +200,12 @@ impl QueryPieces {
     }
 }
 
-/// Whether the entries of a path come as they lie in its index, for nothing but that order.
+/// True if the path can give its rows in key order: it reads an index that has parts.
 fn walks_index(path: &AccessPath) -> bool {
     matches!(path.source, Source::Rows | Source::Entries) && !path.index.parts.is_empty()
 }
 
-/// A walk in any order becomes one in that of the index.
+/// Makes an unordered walk of an index follow the order of the index.
 fn keep_index_order(node: &mut Node) {
     if let Operator::Scan(scan) = &mut node.operator {
         if scan.path.order == ScanOrder::Any && walks_index(&scan.path) {
@@ -215,7 +218,8 @@ fn keep_index_order(node: &mut Node) {
     }
 }
 
-/// The columns of a part in whose order its scan gives rows, with whether they go down; and how many, from the first, have one value.
+/// The columns of a part that its scan orders rows by, with true for descending; and the number of them, from
+/// the first, with one value.
 fn order_of(root: &Node) -> (Vec<(usize, bool)>, usize) {
     let mut columns: Vec<Option<usize>> = (0..root.types.len()).map(Some).collect();
     let mut at = root;
@@ -243,7 +247,7 @@ fn order_of(root: &Node) -> (Vec<(usize, bool)>, usize) {
     };
     let equal = path.constraint.equal_parts();
     let (mut order, mut fixed) = (Vec::new(), 0);
-    // Those of the primary key follow.
+    // The parts of the primary key follow.
     let parts = path.index.key_columns.iter().zip(&path.index.key_parts);
     for (at, (column, part)) in parts.take_while(|(_, part)| part.prefix.is_none()).enumerate() {
         let delivered = known.iter().position(|known| known == column);

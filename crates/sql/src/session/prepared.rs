@@ -12,24 +12,24 @@ use leafline_syntax::token_count;
 use leafline_types::{ExprType, MysqlError, Value};
 use std::sync::Arc;
 
-/// Most prepared statements of one session, as `max_prepared_stmt_count` bounds them in MySQL.
+/// Limit of a session's prepared statements: the default of MySQL's `max_prepared_stmt_count`.
 const MAX_PREPARED: usize = 16_382;
 
-/// Bytes that a statement takes besides its text and its tree.
+/// Bytes of a statement besides its text and its syntax tree.
 const FIXED: usize = 2048;
-/// Bytes of its tree for each token of the text: measured from 10 tokens to 400.
+/// Bytes of the syntax tree for each token of the text: measured from 10 tokens to 400.
 const PER_TOKEN: usize = 150;
-/// Most parameters of a prepared statement: the protocol counts them with two bytes.
+/// Limit of the parameters of a statement: the protocol counts them with two bytes.
 const MAX_PARAMETERS: usize = u16::MAX as usize;
 
-/// What a client is told of a statement that it has prepared.
+/// Description of a prepared statement for its client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
-    /// Its number.
+    /// Number of the statement.
     pub id: u32,
-    /// How many parameters it has.
+    /// Number of parameters.
     pub parameters: usize,
-    /// The columns of its rows; none if it gives no rows, or if they are known at execution only.
+    /// Columns of the result; empty if it has none, or if they are known at execution only.
     pub columns: Vec<ColumnMeta>,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Entry {
     diagnostics: Diagnostics,
     /// It is bound and planned, and counted where its plan is run.
     pub(super) is_planned: bool,
-    /// Its plan, once it was run.
+    /// The plan of its last execution, if it was kept.
     pub(super) planned: Option<Arc<Planned>>,
-    /// What it counts for in the memory of its session.
+    /// Estimated memory, bytes.
     bytes: usize,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct PreparedStatements {
     entries: HashMap<u32, Arc<Entry>>,
     names: HashMap<String, u32>,
     last: u32,
-    /// What they take, about.
+    /// Estimated memory of all statements, bytes.
     bytes: usize,
 }
 
@@ -84,7 +84,7 @@ impl Session {
         }
         let bytes = FIXED + sql.len() + token_count(sql, self.settings.lex_mode()) * PER_TOKEN;
         self.keep_prepared(bytes)?;
-        // A plan is kept when it has run: one that is made without values of parameters is seldom the one that runs.
+        // A plan is kept after it has run: one made without values of parameters is seldom the one that runs.
         let planned = self.plan_statement(&statement, sql, None)?;
         let columns = planned.as_ref().map_or_else(Vec::new, |planned| planned.columns().to_vec());
         let id = self.next_id();
@@ -105,10 +105,11 @@ impl Session {
         Ok(Prepared { id, parameters, columns })
     }
 
-    /// Makes room for a statement that takes so much: plans go first, they are made again when they are wanted.
+    /// Makes room for a statement of `bytes` bytes: kept plans are dropped first, because they can be made
+    /// again.
     ///
     /// # Errors
-    /// 1041 if the session may not keep so much more.
+    /// 1041 if the session would keep too much.
     fn keep_prepared(&mut self, bytes: usize) -> Result<(), MysqlError> {
         let room = self.room_for_prepared();
         if self.prepared.bytes.saturating_add(bytes) > room {
@@ -129,7 +130,7 @@ impl Session {
         usize::try_from(self.settings.session_memory).unwrap_or(usize::MAX)
     }
 
-    /// What user variables may take beside the prepared statements.
+    /// Memory left for user variables, besides prepared statements; bytes.
     pub(crate) fn room_for_variables(&self) -> usize {
         self.memory_to_keep().saturating_sub(self.prepared.bytes)
     }
@@ -137,7 +138,7 @@ impl Session {
     /// Sets a user variable.
     ///
     /// # Errors
-    /// 1041 if the session would keep more than it may.
+    /// 1041 if the session would keep too much.
     pub(crate) fn set_user_variable(
         &mut self,
         name: &str,
@@ -149,14 +150,14 @@ impl Session {
         self.user_variables.set(name, value, ty)
     }
 
-    /// Keeps the plan of a statement in place of the one it had, if there is room: without, it is planned each time.
+    /// Replaces the kept plan of a statement if there is room; without room it is planned each time.
     fn keep_plan(&mut self, id: u32, planned: Option<&Arc<Planned>>) {
         let room = self.room_for_prepared();
         let Some(stored) = self.prepared.entries.get_mut(&id) else { return };
         let planned = planned.filter(|planned| planned.can_be_kept());
         let without = if stored.planned.is_some() { stored.bytes / 2 } else { stored.bytes };
         let others = self.prepared.bytes.saturating_sub(stored.bytes);
-        // A plan takes about as much as the statement.
+        // A plan takes about as much memory as its statement.
         let fits = others.saturating_add(2 * without) <= room;
         let planned = planned.filter(|_| fits).cloned();
         let bytes = if planned.is_some() { 2 * without } else { without };
@@ -164,7 +165,7 @@ impl Session {
         *stored = Arc::new(Entry { planned, bytes, ..(**stored).clone() });
     }
 
-    /// A prepared statement, if it is there.
+    /// The prepared statement with number `id`.
     pub(super) fn prepared_entry(&self, id: u32) -> Option<Arc<Entry>> {
         self.prepared.entries.get(&id).cloned()
     }
@@ -188,7 +189,7 @@ impl Session {
         };
         self.contained(|session| {
             session.begin_statement(StatementText::Prepared(&entry.sql));
-            // Others are counted where they are run.
+            // Statements without a plan are counted where they run.
             if entry.is_planned {
                 session.count_command(entry.command, true);
             }
@@ -224,7 +225,7 @@ impl Session {
         }
     }
 
-    /// Forgets a prepared statement, if it is there.
+    /// Forgets a prepared statement, if it exists.
     pub fn close_prepared(&mut self, id: u32) {
         if let Some(entry) = self.prepared.entries.remove(&id) {
             self.prepared.bytes = self.prepared.bytes.saturating_sub(entry.bytes);
@@ -236,7 +237,7 @@ impl Session {
         self.entry.set_prepared(self.prepared.entries.len());
     }
 
-    /// PREPARE: replaces one of the same name.
+    /// PREPARE: replaces a statement of the same name.
     pub(crate) fn prepare_named(&mut self, name: &str, sql: &str) -> Result<(), MysqlError> {
         self.count_protocol_command(Command::StmtPrepare);
         let key = name.to_lowercase();
@@ -249,7 +250,7 @@ impl Session {
         Ok(())
     }
 
-    /// EXECUTE of a statement of PREPARE.
+    /// EXECUTE of a statement that PREPARE has named.
     pub(crate) fn execute_named(&mut self, name: &str, parameters: &[Value]) -> Result<Outcome, MysqlError> {
         self.count_protocol_command(Command::StmtExecute);
         let found = self.prepared.names.get(&name.to_lowercase()).copied();

@@ -1,4 +1,4 @@
-//! The statement at hand as it will be counted: towards its digest, towards its kind, and in the slow query log.
+//! The figures of the current statement, on their way to its digest, its kind and the slow query log.
 
 use super::Session;
 use crate::digest::{Digest, ExecutionFigures, ShortRun, Used};
@@ -15,32 +15,32 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Where this is slow, all reads are timed, however short.
+/// If `long_query_time` is shorter, all short reads are timed.
 const SHORT: Duration = Duration::from_millis(100);
 
-/// What is known of a statement while it runs.
+/// Figures of a running statement.
 #[derive(Default)]
 pub(super) struct Running {
-    /// What the session had counted when it began.
+    /// The session's counters when the statement began.
     before: Used,
     kind: Command,
-    /// If it is counted as one of those alike.
+    /// The digest that the statement counts for, if any.
     counted: Option<Counted>,
     pub affected: u64,
-    /// If it stands for several that were run one after the other: how many, and the rows that all but the last affected.
+    /// For several runs in one: their number, and the rows that all but the last affected.
     pub runs: Option<(u64, u64)>,
-    /// The number of the error that has ended it.
+    /// Number of the error that ended the statement.
     pub error: Option<u16>,
-    /// How long it had worked when it gave rows last.
+    /// Time from the begin until it last gave rows.
     gave_rows: Option<Duration>,
-    /// As it came, with the values of its parameters, if it may have to be logged.
+    /// Text and parameters, if the statement may have to be logged.
     text: Option<(LoggedText, Vec<Value>)>,
-    /// It is over, and was counted.
+    /// True after the statement ended and was counted.
     is_over: bool,
 }
 
 impl Running {
-    /// That of no statement.
+    /// The state between statements.
     pub fn over() -> Running {
         Running { is_over: true, ..Running::default() }
     }
@@ -53,7 +53,7 @@ enum LoggedText {
 
 struct Counted {
     digest: Arc<Digest>,
-    /// Of a query: the rows it was expected to give.
+    /// Estimated rows of a query.
     estimated: Option<f64>,
     is_planned: bool,
     plan: Option<u64>,
@@ -62,14 +62,14 @@ struct Counted {
     diagnostics: Diagnostics,
 }
 
-/// The time of day at moments of the clock that measures durations: who asks for both looks at one.
+/// Derives the time of day from the monotonic clock, so that one reading of a clock gives both.
 pub(super) struct WallClock {
     at: Instant,
-    /// Microseconds since 1970 then.
+    /// Microseconds since 1970 at that moment.
     micros: i64,
 }
 
-/// For so long the two clocks are taken to go alike.
+/// Age at which the two clocks are compared again.
 const ALIKE: Duration = Duration::from_millis(100);
 
 impl WallClock {
@@ -90,12 +90,13 @@ impl WallClock {
 }
 
 impl Session {
-    /// It only watches from now on: what it runs is not counted among those that are alike, and not logged.
+    /// Makes this a session that monitors the server: its statements are not counted in digests and not
+    /// logged.
     pub fn only_watch(&mut self) {
         self.is_watcher = true;
     }
 
-    /// A statement begins: what is counted from now on is its own.
+    /// Begins the figures of a statement.
     pub(super) fn begin_counting(&mut self, text: StatementText<'_>) {
         let logged = self.instance.slow_log().is_on().then(|| match text {
             StatementText::Of(sql) => (LoggedText::Of(sql.to_owned()), Vec::new()),
@@ -104,7 +105,7 @@ impl Session {
         self.running = Running { before: self.counted_so_far(), text: logged, ..Running::default() };
     }
 
-    /// A statement that may have to be logged has parameters of these values.
+    /// Keeps the values of parameters for the log.
     pub(super) fn keep_values(&mut self, values: &[Value]) {
         if let Some((_, kept)) = &mut self.running.text {
             *kept = values.to_vec();
@@ -122,12 +123,13 @@ impl Session {
         }
     }
 
-    /// The statement at hand is of this kind.
+    /// Sets the kind of the current statement.
     pub(super) fn is_of_kind(&mut self, command: Command) {
         self.running.kind = command;
     }
 
-    /// The statement at hand is of this kind; it is counted as received, too, unless another one runs it.
+    /// Sets and counts the kind of the current statement; counts it as received as well, unless another
+    /// statement runs it.
     pub(crate) fn count_command(&mut self, command: Command, is_received: bool) {
         self.running.kind = command;
         match is_received {
@@ -139,13 +141,13 @@ impl Session {
         }
     }
 
-    /// So much has come from the client and gone to it.
+    /// Counts bytes received from the client and sent to it.
     pub fn count_bytes(&mut self, received: u64, sent: u64) {
         self.counters.bytes_received += received;
         self.counters.bytes_sent += sent;
     }
 
-    /// The client has sent a command of the protocol.
+    /// Counts a command of the protocol.
     pub fn count_protocol_command(&mut self, command: Command) {
         self.counters.count_executed(command);
         if !command.is_frequent() {
@@ -153,21 +155,23 @@ impl Session {
         }
     }
 
-    /// The statement at hand stands for several of this kind, run one after the other; all but the last affected so many rows.
+    /// Counts the current statement as `runs` statements of a kind; all but the last affected `affected`
+    /// rows.
     pub(super) fn count_runs(&mut self, command: Command, runs: u64, affected: u64) {
         self.running.kind = command;
         self.running.runs = Some((runs, affected));
         (0..runs).for_each(|_| self.count_command(command, true));
     }
 
-    /// Nothing of the statement at hand has run, as if it had not begun.
+    /// Undoes the begin of a statement of which nothing has run.
     pub(super) fn forget_statement(&mut self) {
         self.running = Running::over();
         self.leave_thread();
         self.statement_ended();
     }
 
-    /// The statement at hand, which begins to run a plan, belongs to this digest. If it is a query, so many rows are expected.
+    /// Sets the digest of the current statement, which begins to run a plan, and the estimated rows of a
+    /// query.
     pub(crate) fn count_towards(
         &mut self,
         digest: &Arc<Digest>,
@@ -188,16 +192,17 @@ impl Session {
         });
     }
 
-    /// The digest of a statement with a plan, which is kept as a sample, with its values, if there is none yet.
+    /// The digest of a statement with a plan; keeps the statement with its values as the sample if there is
+    /// none.
     pub(crate) fn sampled_digest(&self, sql: &str, values: &[Value]) -> Arc<Digest> {
         let mode = self.settings.lex_mode();
         let digest = self.instance.digests().of(self.database(), sql, mode);
-        // No value is shorter than its `?`.
+        // A value is at least as long as its `?`.
         digest.show(sql.len(), || with_values(sql, mode, values));
         digest
     }
 
-    /// The statement at hand has no plan.
+    /// Sets the digest of the current statement, which has no plan.
     pub(crate) fn count_unplanned(&mut self, properties: &Properties<'_>, sql: &str) {
         let digest = self.instance.digests().of(self.database(), sql, self.settings.lex_mode());
         self.running.counted = Some(Counted {
@@ -211,7 +216,7 @@ impl Session {
         });
     }
 
-    /// A statement that did not come so far as to be counted has failed: it is, unless it is none.
+    /// Sets the digest of a statement that failed before it had one, unless it is a syntax error.
     pub(super) fn count_failed(&mut self, sql: &str, code: u16) {
         if self.running.counted.is_none() && code != errno::ER_PARSE_ERROR {
             let digest = self.instance.digests().of(self.database(), sql, self.settings.lex_mode());
@@ -219,12 +224,13 @@ impl Session {
         }
     }
 
-    /// Rows were given. Should the rest be given up, it has worked until now.
+    /// Notes that rows were given. If the others are given up, the statement counts as having worked until
+    /// now.
     pub(super) fn gave_rows(&mut self) {
         self.running.gave_rows = Some(self.began.elapsed());
     }
 
-    /// Counts a read that ran again without operators and gave so many rows. It is over.
+    /// Counts a short read that has ended, with the number of its rows.
     pub(crate) fn count_short(&mut self, digest: &Arc<Digest>, facts: &PlanFacts, rows: u64) {
         if self.is_watcher {
             return;
@@ -252,7 +258,8 @@ impl Session {
         self.note_slow(time, ended, used);
     }
 
-    /// Counts the statement at hand, which has ended, if it was not counted yet; when that was. `to_the_end`: all of its rows were asked for.
+    /// Counts the ended statement unless this was done. Returns its end; `to_the_end` says that all of its
+    /// rows were read.
     pub(super) fn count_executed(&mut self, to_the_end: bool) -> Option<Instant> {
         if std::mem::replace(&mut self.running.is_over, true) || self.is_watcher {
             return None;
@@ -262,7 +269,7 @@ impl Session {
         let time = gave_rows.unwrap_or_else(|| ended_at.saturating_duration_since(self.began));
         let ended = self.wall.micros_at(ended_at);
         let (now, before) = (self.counted_so_far(), self.running.before);
-        // FLUSH STATUS may have been between.
+        // FLUSH STATUS may have reset the counters meanwhile.
         let since = |now: u64, then: u64| now.saturating_sub(then);
         let used = Used {
             rows_sent: since(now.rows_sent, before.rows_sent),
@@ -294,7 +301,7 @@ impl Session {
         Some(ended_at)
     }
 
-    /// Counts a statement that was slow, and logs it if it is to be logged.
+    /// Counts a slow statement, and logs it as the settings say.
     fn note_slow(&mut self, time: Duration, ended: i64, used: Used) {
         let is_slow = time >= self.settings.long_query_time;
         let counted = self.running.counted.as_ref();
@@ -309,7 +316,7 @@ impl Session {
         {
             return;
         }
-        // Logging had not begun when the statement did.
+        // Without a text the log was off when the statement began.
         let Some((text, values)) = &self.running.text else { return };
         let mode = self.settings.lex_mode();
         let sql = match text {

@@ -1,8 +1,8 @@
-//! Plans of statements that came as text, by shape: who sends the same statement with other values is spared parsing, binding
-//! and planning.
+//! Plans of statements that came as text, by statement shape. A client that sends a statement again with
+//! other values saves parsing, binding and planning.
 //!
-//! A session has a cache of its own, so that no lock is taken and nothing is shared. An entry is good for a text when the
-//! shapes are equal, the literals that could not be made parameters are the same, and the plan still stands
+//! Each session has its own cache, so that no lock is needed. An entry fits a text if their shapes are equal,
+//! the literals that could not become parameters are the same, and the plan is current
 //! ([`Planned::is_current`]) and suits the values ([`Planned::suits`]).
 
 use super::{Outcome, Session};
@@ -16,14 +16,14 @@ use leafline_types::{Charset, MysqlError, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Plans that a session keeps.
+/// Limit of the plans of a session.
 const CAPACITY: usize = 128;
 
 /// A statement that came as text, planned with some of its literals as parameters.
 struct Cached {
-    /// The literals of the shape that are parameters.
+    /// The literals of the shape that became parameters.
     lifted: Lifted,
-    /// The others, as they were written.
+    /// The other literals, as written.
     fixed: Vec<(usize, Box<str>)>,
     command: Command,
     planned: Planned,
@@ -44,7 +44,8 @@ impl Cached {
 /// The plans of a session.
 #[derive(Default)]
 pub(super) struct StatementCache {
-    /// By the key of the shape; those that differ in fixed literals side by side, each with when it was used last.
+    /// Entries by the key of the shape, each with the time of its last use; a key has several if they differ
+    /// in fixed literals.
     entries: HashMap<Vec<u8>, Vec<(u64, Arc<Cached>)>>,
     count: usize,
     clock: u64,
@@ -75,7 +76,7 @@ impl StatementCache {
         self.entries.entry(shape.key).or_default().push((self.clock, cached));
     }
 
-    /// Forgets the older half.
+    /// Drops the half that was not used for longest.
     fn evict(&mut self) {
         let mut times: Vec<u64> = self.entries.values().flatten().map(|(used, _)| *used).collect();
         times.sort_unstable();
@@ -99,7 +100,8 @@ impl Session {
         self.run_statement(&statement, sql, &[])
     }
 
-    /// What the columns of that name hold, in whichever of the tables: nothing is known where they differ, or of derived tables.
+    /// The common kind of the columns of this name in the tables; `None` if kinds differ, and if there are
+    /// derived tables.
     fn kind_of(&self, tables: &[TableReference], name: &ColumnName) -> Option<ColumnKind> {
         let mut names = Vec::new();
         if !tables.iter().all(|reference| stored_tables(reference, &mut names)) {
@@ -113,7 +115,7 @@ impl Session {
                 continue;
             };
             let kind = match &column.ty {
-                // 70 means 1970 as a literal.
+                // The literal 70 means 1970.
                 SqlType::Year => return None,
                 ty if ty.is_numeric() => ColumnKind::Number,
                 SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => {
@@ -174,7 +176,8 @@ impl Session {
                 self.run_planned(&cached.planned, &parameters)
             }
             Ok(None) => self.run_statement(&statement, sql, &parameters),
-            // A literal may be allowed where a parameter is not; and the error is to be that of the statement as it was sent.
+            // A literal may be allowed where a parameter is not, and an error has to be the one of the
+            // original statement.
             Err(_) if !lifted.positions.is_empty() => {
                 let statement = self.parse(sql)?;
                 self.run_statement(&statement, sql, &[])
@@ -187,7 +190,7 @@ impl Session {
     }
 }
 
-/// Collects the names of stored tables; false if there are others.
+/// Collects the names of stored tables; returns false if there are other relations.
 fn stored_tables<'a>(reference: &'a TableReference, names: &mut Vec<&'a TableName>) -> bool {
     match reference {
         TableReference::Table { name, .. } => {

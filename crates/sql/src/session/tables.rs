@@ -1,7 +1,7 @@
-//! The tables that a session's transaction uses, which others do not change meanwhile, and those that it has locked as wholes.
+//! Locks on the tables that a session's transaction uses, and LOCK TABLES.
 //!
-//! A statement is bound first, because that tells which tables it uses; then their use is noted, which waits for DDL; then it is seen
-//! whether what was bound still stands. Uses end with the transaction.
+//! Binding a statement tells which tables it uses. Their use is then noted, which waits for DDL, and
+//! afterwards the statement is checked to be bound to current definitions. Uses end with the transaction.
 
 use super::Session;
 use crate::information_schema;
@@ -17,15 +17,15 @@ use leafline_types::error::errno;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// LOCK TABLES, FLUSH TABLES WITH READ LOCK.
+/// The locks of LOCK TABLES or FLUSH TABLES WITH READ LOCK.
 #[derive(Debug)]
 pub(super) struct LockedTables {
-    /// With LOCK TABLES: alias, table, and whether it can be written to. Nothing else can be used.
+    /// With LOCK TABLES, the usable tables: alias, table, and whether it may be written.
     only: Option<Vec<(String, MetadataKey, bool)>>,
     _excluding: Excluding,
 }
 
-/// Ends the uses of a statement that is a transaction of its own when its rows are read or given up.
+/// Ends the uses of a statement that is a transaction of its own when its rows were read or given up.
 #[derive(Debug)]
 pub(crate) struct StatementUses(Arc<SessionLocks>);
 
@@ -41,7 +41,7 @@ impl Session {
         LockLimits { timeout, cancel: self.cancel.clone() }
     }
 
-    /// Notes what a statement uses, and waits for who is changing it.
+    /// Notes the tables that a statement uses, and waits for sessions that change them.
     ///
     /// # Errors
     /// 1099, 1100 and 1223 under LOCK TABLES; 1205, 1213 (the transaction is rolled back), 1317.
@@ -64,21 +64,22 @@ impl Session {
         Ok(())
     }
 
-    /// For the rows of a statement that is a transaction of its own.
+    /// Guard for the rows of a statement that is a transaction of its own.
     pub(crate) fn statement_uses(&self) -> Option<StatementUses> {
         (!self.in_transaction()).then(|| StatementUses(self.locks.clone()))
     }
 
-    /// Ends the uses if no transaction is open.
+    /// Ends the uses unless a transaction is open.
     pub(super) fn end_uses(&self) {
         if !self.in_transaction() {
             self.locks.end_uses();
         }
     }
 
-    /// Keeps others away from what DDL changes, and waits for those who use it: the tables `changed`, with whether they may be read
-    /// meanwhile (`None`: used as ever, until [`keep_away`](Self::keep_away)), the names that tables get, and the databases that are made or dropped. The transaction has
-    /// ended.
+    /// Excludes other sessions from the objects of a DDL statement, and waits for the ones that use them. The
+    /// objects are the tables `changed`, each with the lock mode (`None`: used as before, until
+    /// [`keep_away`](Self::keep_away)), the names that tables get, and databases that are created or dropped.
+    /// The transaction has to have ended.
     ///
     /// # Errors
     /// 1099 and 1100 under LOCK TABLES, 1223; 1205, 1213, 1317.
@@ -113,7 +114,8 @@ impl Session {
         Ok(self.locks.exclude(&wanted, &limits)?)
     }
 
-    /// What keeps others away, in that way, from tables whose change the session has announced, and waits for those there are.
+    /// Returns a function that excludes other sessions, in `mode`, from tables whose change the session has
+    /// announced, and waits for the ones that use them.
     pub(crate) fn keep_away(
         &self,
         tables: &[QualifiedName<'_>],
@@ -125,20 +127,20 @@ impl Session {
         move || locks.exclude(&wanted, &limits)
     }
 
-    /// Whether LOCK TABLES, or FLUSH TABLES WITH READ LOCK, is in effect.
+    /// True if LOCK TABLES or FLUSH TABLES WITH READ LOCK is in effect.
     pub(crate) fn has_locked_tables(&self) -> bool {
         self.locked_tables.is_some()
     }
 
-    /// Whether LOCK TABLES is in effect.
+    /// True if LOCK TABLES is in effect.
     pub(crate) fn has_only_locked_tables(&self) -> bool {
         self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some())
     }
 
-    /// Whether the tables of FLUSH TABLES, all of them if it names none, may be flushed.
+    /// Checks that the tables of FLUSH TABLES may be flushed; all tables if it names none.
     ///
     /// # Errors
-    /// 1099 if the session has locked one for reading, 1100 if it has locked others by LOCK TABLES.
+    /// 1099 if the session has locked a table for reading, 1100 if LOCK TABLES has locked other tables.
     pub(crate) fn check_flush(&self, tables: &[TableName]) -> Result<(), MysqlError> {
         let Some(only) = self.locked_tables.as_ref().and_then(|locked| locked.only.as_ref()) else {
             return Ok(());
@@ -175,15 +177,16 @@ impl Session {
         }
     }
 
-    /// LOCK TABLES: commits, and lets go of the tables locked before. With a view its tables are locked, by the names it has for them:
-    /// they may be in the list, too, before it or behind it.
+    /// LOCK TABLES: commits, and releases the tables locked before. The tables of a view are locked together
+    /// with it, under the names that it uses; the list may name them, too, before or after the view.
     ///
     /// # Errors
-    /// 1146 for a table that is not there, 1356 for a view that lacks one, 1066 for a name that stands for two; 1205, 1213, 1317.
+    /// 1146 for a missing table, 1356 for a view that lacks a table, 1066 for a name of two tables; 1205,
+    /// 1213, 1317.
     pub(crate) fn lock_tables(&mut self, tables: &[TableLock]) -> Result<(), MysqlError> {
         self.commit()?;
         self.locked_tables = None;
-        // Nobody else can use the session's own.
+        // Own tables need no lock: no other session can use them.
         let others: Vec<&TableLock> =
             tables.iter().filter(|lock| self.own_table_named(&lock.table).is_none()).collect();
         let mut only: Vec<(String, MetadataKey, bool)> = Vec::with_capacity(tables.len());
@@ -206,20 +209,20 @@ impl Session {
         let limits = self.metadata_limits();
         let excluding = self.locks.exclude(&wanted, &limits)?;
         for lock in &others {
-            // Whoever was waited for may have dropped it.
+            // While this session waited, another may have dropped the table.
             self.read_by_view(lock)?;
         }
         self.locked_tables = Some(LockedTables { only: Some(only), _excluding: excluding });
         Ok(())
     }
 
-    /// The tables that a view reads, and the views that it is made of; nothing for a table, which has to be there.
+    /// The tables that a view reads, and the views below it; empty for a table, which has to exist.
     fn read_by_view(&self, lock: &TableLock) -> Result<Vec<(String, MetadataKey)>, MysqlError> {
         let database = lock.table.database.as_ref().map(|database| database.value.as_str());
         let database = database.or(self.database()).unwrap_or_default();
         let name = &lock.table.name.value;
         let Some(view) = self.instance.engine().catalog().view(database, name).cloned() else {
-            // Nobody writes to what is computed.
+            // System views are never written.
             if information_schema::definition(database, name).is_some() {
                 return Ok(Vec::new());
             }
@@ -241,7 +244,7 @@ impl Session {
     /// FLUSH TABLES of some tables WITH READ LOCK or FOR EXPORT: locks them as LOCK TABLES .. READ does.
     ///
     /// # Errors
-    /// 1192 where tables are locked already, 1347 for a view; those of LOCK TABLES.
+    /// 1192 if tables are locked already, 1347 for a view; errors of LOCK TABLES.
     pub(crate) fn lock_for_reading(&mut self, tables: &[TableName]) -> Result<(), MysqlError> {
         if self.has_locked_tables() {
             return Err(MysqlError::active_transaction());
@@ -256,7 +259,7 @@ impl Session {
         self.lock_tables(&tables.iter().map(lock).collect::<Vec<_>>())
     }
 
-    /// Tables were dropped: they are locked no more, and with the last of them LOCK TABLES is over.
+    /// Releases dropped tables; LOCK TABLES ends with the last one.
     pub(crate) fn unlock_dropped(&mut self, tables: &[TableName]) {
         let keys: Vec<MetadataKey> = tables.iter().filter_map(|table| self.key_of(table).ok()).collect();
         let Some(only) = self.locked_tables.as_mut().and_then(|locked| locked.only.as_mut()) else { return };
@@ -266,7 +269,7 @@ impl Session {
         }
     }
 
-    /// A table has another name: it is locked under that.
+    /// Keeps the lock of a table that was renamed.
     pub(crate) fn lock_renamed(&mut self, old: &TableName, new: &TableName) {
         let (Ok(from), Ok(to)) = (self.key_of(old), self.key_of(new)) else { return };
         let Some(only) = self.locked_tables.as_mut().and_then(|locked| locked.only.as_mut()) else { return };
@@ -278,7 +281,7 @@ impl Session {
         }
     }
 
-    /// FLUSH TABLES WITH READ LOCK: nobody writes, and no DDL runs, until UNLOCK TABLES.
+    /// FLUSH TABLES WITH READ LOCK: prevents writes and DDL until UNLOCK TABLES.
     ///
     /// # Errors
     /// 1192 under LOCK TABLES; 1205, 1213, 1317.
@@ -295,10 +298,10 @@ impl Session {
         Ok(())
     }
 
-    /// UNLOCK TABLES: ends the transaction if tables were locked one by one.
+    /// UNLOCK TABLES: ends the transaction if LOCK TABLES was in effect.
     ///
     /// # Errors
-    /// Those of COMMIT.
+    /// Errors of COMMIT.
     pub(crate) fn unlock_tables(&mut self) -> Result<(), MysqlError> {
         if self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
             self.commit()?;
@@ -307,7 +310,7 @@ impl Session {
         Ok(())
     }
 
-    /// START TRANSACTION lets go of tables that were locked one by one.
+    /// START TRANSACTION releases the tables of LOCK TABLES.
     pub(super) fn begin_unlocks(&mut self) {
         if self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
             self.locked_tables = None;
@@ -316,14 +319,14 @@ impl Session {
 }
 
 impl LockedTables {
-    /// Error 1100 for a table that is not locked under this name, 1099 for a write to one that is locked for reading, 1223 for any
-    /// write under FLUSH TABLES WITH READ LOCK.
+    /// Returns error 1100 for a table that is not locked under this name, 1099 for a write to a table locked
+    /// for reading, 1223 for any write under FLUSH TABLES WITH READ LOCK.
     fn allow(&self, used: &TableUse) -> Result<(), MysqlError> {
         let Some(only) = &self.only else {
             return if used.writes { Err(MysqlError::conflicting_read_lock()) } else { Ok(()) };
         };
         let Some(alias) = &used.alias else { return Ok(()) };
-        // A table that a view reads, too, may be locked in both ways.
+        // A table that a view reads, too, may have locks of both kinds.
         let mut known = only.iter().filter(|(name, key, _)| name == alias && *key == used.key).peekable();
         if known.peek().is_none() {
             return Err(MysqlError::table_not_locked(alias));

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_file_that_takes_nothing_and_what_is_dropped_is_counted() {
-        // A pipe is full after 64 KiB or so, and blocks who writes to it.
+        // A pipe holds about 64 KiB; then it blocks its writer.
         let (mut reader, writer) = io::pipe().unwrap();
         let log = Writer::start(File::from(OwnedFd::from(writer))).unwrap();
         let entry = "x".repeat(1 << 20);
