@@ -1,5 +1,6 @@
-//! The policies of trees: every choice that does not affect correctness, such as limits, where to split, and when to
-//! merge. They are in one place, so that insert, split, merge and bulk build cannot disagree.
+//! The policies of trees: choices that do not affect the correctness of a tree, such as limits, where to split, and when to
+//! merge. They are in one place, so that insert, split, merge and bulk build cannot disagree. `insert_history` is asked by
+//! redo, too: another rule there makes replayed pages differ from those that were written.
 //!
 //! **Where to split.** Each node records in its header where the last inserts went ([`InsertHistory`]). When they
 //! ascend, the split is made where the new entry goes, so that sequential inserts leave full pages behind; when they

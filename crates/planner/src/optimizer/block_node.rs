@@ -79,7 +79,7 @@ impl<'l> Positions<'l> {
     }
 }
 
-/// A node without an id: [`number`] gives ids when the plan is complete.
+/// A node without an id: `finish::number` gives ids when the plan is complete.
 pub(super) fn node(operator: Operator, types: Vec<ExprType>, rows: f64, cost_us: f64) -> Node {
     Node { id: 0, operator, types: types.into(), estimate: Estimate { rows, cost_us } }
 }

@@ -11,7 +11,8 @@
 //! 2. In the executor: a file with the operator and `Build` for the node.
 //! 3. In the optimizer: the rule that emits it.
 //!
-//! The walks over a plan (inputs, expressions, numbers, demand, runtime filters, EXPLAIN in each format) ask the trait.
+//! The walks over a plan (inputs, expressions, numbers, demand, runtime filters, EXPLAIN in each format) ask the trait. A new node stands at
+//! the end of the list: the digests of plans depend on its order.
 
 mod access_label;
 mod adaptive_plan;

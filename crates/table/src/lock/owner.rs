@@ -138,7 +138,8 @@ impl LockOwner {
         self.victim.load(Ordering::Relaxed)
     }
 
-    /// The number of its locks, including its session's metadata locks; far more while the session does DDL.
+    /// The number of its row and table locks, by which the victim of a deadlock is chosen; far more while its session keeps
+    /// others away from a table (DDL, LOCK TABLES).
     pub(crate) fn held(&self) -> u64 {
         self.state.weight()
     }
