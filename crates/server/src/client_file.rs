@@ -1,15 +1,16 @@
-//! Files of the client: LOAD DATA LOCAL INFILE.
+//! Reads files of the client: LOAD DATA LOCAL INFILE.
 //!
-//! While a statement runs the server asks for a file, and the client sends it, in packets of whatever size; then the statement's
-//! answer follows:
+//! While the statement runs the server asks for a file, and the client sends it in packets of any size. The statement's answer
+//! follows.
 //!
 //! | from | packet |
 //! |---|---|
 //! | server | 0xFB, the name of the file |
 //! | client | bytes of the file, any number of times |
-//! | client | nothing: the end of the file, or there is none |
+//! | client | an empty packet: the end of the file, or there is no file |
 //!
-//! The client cannot be stopped: what a statement that has failed leaves is read and thrown away, so that both know what comes next.
+//! The server cannot stop the client. When the statement fails early, the server reads and drops the rest of the file, so that
+//! both sides agree on the next packet.
 
 use leafline_protocol::WireError;
 use leafline_protocol::packet::PacketStream;
@@ -21,10 +22,10 @@ use std::io::{self, Read, Write};
 /// The files of a client that runs a statement.
 pub(crate) struct FilesOfClient<'p, S> {
     packets: &'p mut PacketStream<S>,
-    /// The packet at hand, and how much of it was read.
+    /// The current packet. `at` is the number of its bytes that were read.
     packet: Vec<u8>,
     at: usize,
-    /// A file was asked for, and not all of it has come.
+    /// The server has asked for a file, and not all of it has come.
     coming: bool,
     broken: Option<WireError>,
 }
@@ -34,10 +35,10 @@ impl<'p, S: Read + Write> FilesOfClient<'p, S> {
         FilesOfClient { packets, packet: Vec::new(), at: 0, coming: false, broken: None }
     }
 
-    /// The statement is over: reads what is left of its file.
+    /// Ends the statement: reads and drops the rest of its file.
     ///
     /// # Errors
-    /// The connection broke.
+    /// The connection is broken.
     pub(crate) fn finish(mut self) -> Result<(), WireError> {
         while self.coming && self.broken.is_none() {
             self.next_packet();
@@ -72,7 +73,7 @@ impl<S: Read + Write> Read for &mut FilesOfClient<'_, S> {
             self.next_packet();
         }
         if self.broken.is_some() {
-            // Whoever serves the connection is told by `finish`.
+            // `finish` returns the error to the connection.
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         let rest = self.packet.get(self.at..).unwrap_or_default();

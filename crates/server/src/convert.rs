@@ -1,11 +1,11 @@
-//! What a session tells, as the protocol has it.
+//! Converts a session's state to that of the protocol.
 
 use leafline_protocol::reply::StateChange;
 use leafline_protocol::status;
 use leafline_sql::settings::Modes;
 use leafline_sql::{Session, session};
 
-/// The server status of a session between two statements.
+/// Returns the server status of a session between two statements.
 pub(crate) fn status_of(session: &Session) -> u16 {
     let mut bits = 0;
     if session.in_transaction() {
@@ -20,7 +20,7 @@ pub(crate) fn status_of(session: &Session) -> u16 {
     bits
 }
 
-/// The changes of a session.
+/// Converts the state changes of a session.
 pub(crate) fn state_changes(changes: &[session::StateChange]) -> Vec<StateChange<'_>> {
     let converted = changes.iter().map(|change| match change {
         session::StateChange::Variable(name, value) => {

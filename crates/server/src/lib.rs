@@ -1,15 +1,15 @@
-//! The server of Leafline: clients of the MySQL protocol, monitors and browsers.
+//! The server of Leafline: serves clients of the MySQL protocol, monitors and browsers.
 //!
 //! | module | is |
 //! |---|---|
-//! | [`tls`], `login` | certificates; how a client is let in, and slowed down |
+//! | [`tls`], `login` | certificates; the login of a client, and delays after failed logins |
 //! | `transport` | a client's bytes, in clear or under TLS |
-//! | `client_file` | LOAD DATA LOCAL: the client sends a file |
-//! | `connection` | one client: commands, results |
-//! | `convert` | what a session tells, as `leafline_protocol` has it |
-//! | [`console`], [`metrics`], `http` | what a database does, in a browser and for a monitor |
+//! | `client_file` | files that the client sends for LOAD DATA LOCAL |
+//! | `connection` | one client: commands and results |
+//! | `convert` | a session's state in the types of `leafline_protocol` |
+//! | [`console`], [`metrics`], `http` | the activity of a database, for a browser and for a monitor |
 //! | [`listener`] | TCP and the Unix socket; a thread per connection; stopping |
-//! | `watcher` | statements whose client has gone are ended |
+//! | `watcher` | ends statements whose client has gone |
 
 mod client_file;
 mod connection;

@@ -1,7 +1,7 @@
-//! Cursors of prepared statements: the client asks for so many rows at a time.
+//! Cursors of prepared statements: the client fetches some rows at a time.
 //!
-//! As in MySQL all rows are computed when the statement is executed, and kept: in memory while they are few, in a temporary file beyond. So
-//! other statements, and the end of the transaction, change nothing of what is fetched.
+//! As in MySQL, executing the statement computes all rows. The cursor keeps the first rows in memory and the rest in a temporary
+//! file. Later statements and the end of the transaction do not change the rows.
 
 use super::Connection;
 use super::results::Delivery;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// Bytes of rows that a cursor keeps in memory.
 const MEMORY: usize = 64 << 10;
 
-/// The rows of a statement that are still to be fetched, each as its packet.
+/// The rows of a statement that are still to be fetched, each as a packet.
 pub(super) struct Cursor {
-    /// The first ones: lengths, u32, and packets.
+    /// The first rows: for each its length, u32, and its packet.
     first: Vec<u8>,
     at: usize,
     others: Option<RunReader>,
@@ -28,7 +28,7 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// Computes the rows.
+    /// Computes all rows and keeps them.
     fn open(rows: RowStream, session: &mut Session) -> Result<Cursor, MysqlError> {
         let mut rows = Delivery::of(rows, session);
         let (mut first, mut others, mut row) = (Vec::new(), None::<RunWriter>, Vec::new());
@@ -56,7 +56,7 @@ impl Cursor {
         Ok(Cursor { first, at: 0, others, row })
     }
 
-    /// The next row.
+    /// Returns the next row; `None` after the last.
     fn next(&mut self) -> Result<Option<&[u8]>, MysqlError> {
         let rest = self.first.get(self.at..).unwrap_or_default();
         if let Some((length, rest)) = rest.split_first_chunk::<4>() {
@@ -74,7 +74,7 @@ impl Cursor {
 }
 
 impl Connection<'_> {
-    /// The statement was executed with a cursor: keeps its rows, and tells their columns.
+    /// Opens a cursor for a statement that was executed: keeps the rows and sends the column definitions.
     pub(super) fn open_cursor(&mut self, id: u32, rows: RowStream) -> Result<(), WireError> {
         let columns = rows.columns().clone();
         let cursor = match Cursor::open(rows, &mut self.session) {
@@ -88,7 +88,7 @@ impl Connection<'_> {
         self.end_fetch(status::CURSOR_EXISTS)
     }
 
-    /// COM_STMT_FETCH.
+    /// Runs COM_STMT_FETCH.
     pub(super) fn fetch(&mut self, body: &[u8]) -> Result<(), WireError> {
         let Fetch { id, rows } = match Fetch::read(body) {
             Ok(asked) => asked,

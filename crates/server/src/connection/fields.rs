@@ -1,4 +1,4 @@
-//! COM_FIELD_LIST: the columns of a table, as the `mysql` client asks for them when it completes names.
+//! COM_FIELD_LIST: sends the columns of a table. The `mysql` client asks for them to complete names.
 
 use super::{Connection, text};
 use leafline_expr::LikePattern;
@@ -10,7 +10,7 @@ use leafline_sql::ColumnMeta;
 use leafline_types::{Collation, MysqlError};
 
 impl Connection<'_> {
-    /// A table's name, a zero byte, and a pattern of columns' names.
+    /// Runs COM_FIELD_LIST. `body` has a table's name, a zero byte, and a pattern for column names.
     pub(super) fn list_fields(&mut self, body: &[u8]) -> Result<(), WireError> {
         let columns = match self.fields(body) {
             Ok(columns) => columns,
@@ -18,7 +18,7 @@ impl Connection<'_> {
         };
         let results = self.session.settings().results_collation();
         for column in &columns {
-            // Behind each comes its default value; none is told.
+            // The column's default value follows; the server sends none.
             self.packets.write(|out| {
                 put_column(out, column, results);
                 out.push(NULL);
@@ -33,7 +33,7 @@ impl Connection<'_> {
         let charset = self.session.settings().client_charset;
         let mut reader = Reader::new(body);
         let table = text(reader.terminated()?, charset)?.replace('`', "``");
-        // Some clients end it with a zero byte.
+        // Some clients end the pattern with a zero byte.
         let pattern = text(reader.rest(), charset)?;
         let pattern = pattern.trim_end_matches('\0');
         let prepared = self.session.prepare(&format!("SELECT * FROM `{table}` LIMIT 0"))?;

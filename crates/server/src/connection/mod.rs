@@ -1,4 +1,4 @@
-//! One client: it is let in, then its commands are run one after the other until it leaves.
+//! One client's connection: lets the client in, then runs its commands one after the other until it leaves.
 
 mod cursor;
 mod fields;
@@ -27,20 +27,20 @@ use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
-/// Longest packet of the handshake, in bytes: nobody has been let in yet.
+/// Longest packet of the handshake, in bytes: the client is not trusted yet.
 const HANDSHAKE_PACKET: usize = 64 << 10;
-/// How many timeouts of writes in a row a client is waited for that has not been let in.
+/// Timeouts of writes in a row after which a client that has not been let in is cut off.
 const HANDSHAKE_PATIENCE: u64 = 10;
-/// What is kept for the next packet while nothing comes, in bytes.
+/// Most bytes of the packet buffer that an idle connection keeps.
 const KEPT_PACKET: usize = 64 << 10;
-/// What COM_SET_OPTION sets.
+/// The options of COM_SET_OPTION.
 const MULTI_STATEMENTS_ON: u16 = 0;
 const MULTI_STATEMENTS_OFF: u16 = 1;
-/// How often a wait for a client that reads nothing looks whether it is to end, in seconds.
+/// Seconds after which a write that waits for the client checks whether the session is to end.
 const WRITE_SECONDS: u64 = 1;
 
-/// Serves one client until it leaves; calls `logged_in` once it has been let in. Errors of the connection end it and are not reported anywhere: the
-/// client is gone.
+/// Serves one client until it leaves. Calls `logged_in` when the client is let in. An error ends the connection and need not be
+/// reported, because the client is gone.
 pub(crate) fn serve(
     transport: Transport,
     (gate, peer): (&Gate, &Peer),
@@ -117,7 +117,7 @@ impl Connection<'_> {
             activity.change();
             self.count_traffic();
             result?;
-            // The client has been told.
+            // The client has got the error that broke the session.
             if self.session.is_broken() {
                 return Ok(());
             }
@@ -130,26 +130,26 @@ impl Connection<'_> {
         }
     }
 
-    /// Adds what was read and written since the last time to the session's counters.
+    /// Adds the bytes since the last call to the session's counters.
     fn count_traffic(&mut self) {
         let (received, sent) = self.packets.take_traffic();
         self.session.count_bytes(received, sent);
     }
 
-    /// `wait_timeout` is over: the client finds out why before its next command.
+    /// Sends the error of `wait_timeout`. The client reads it when it sends its next command.
     fn end_idle(&mut self) -> Result<(), WireError> {
         self.packets.begin_unasked_answer();
         self.send_error(&MysqlError::client_interaction_timeout())?;
         self.packets.flush()
     }
 
-    /// A statement, or several.
+    /// Decodes the text of a statement, or of several.
     fn statement_text<'b>(&self, body: &'b [u8]) -> Result<Cow<'b, str>, MysqlError> {
         let settings = self.session.settings();
         leafline_syntax::statement_text(body, settings.client_charset, settings.lex_mode())
     }
 
-    /// Runs one command. What goes wrong with it is told to the client; only a broken connection is an error.
+    /// Runs one command. The client gets the errors of the command; only a broken connection is an error here.
     fn run_command(&mut self, packet: &[u8]) -> Result<(), WireError> {
         let (&code, body) =
             packet.split_first().ok_or_else(|| WireError::Protocol(MysqlError::malformed_packet()))?;
@@ -182,7 +182,7 @@ impl Connection<'_> {
             command::STMT_PREPARE => return self.prepare(body),
             command::STMT_EXECUTE => return self.execute(body),
             command::STMT_SEND_LONG_DATA => {
-                // This command has no answer, not even an error: it comes with the execution.
+                // This command has no answer. The execution reports its error.
                 self.add_long_data(body);
                 return Ok(());
             }
@@ -214,7 +214,7 @@ impl Connection<'_> {
         }
     }
 
-    /// COM_SET_OPTION, whose answer is that of the end of rows.
+    /// Runs COM_SET_OPTION. The answer is an end-of-rows packet.
     fn set_multi_statements(&mut self, on: bool) -> Result<(), WireError> {
         self.capabilities &= !cap::MULTI_STATEMENTS;
         if on {
@@ -248,7 +248,7 @@ impl Connection<'_> {
         u16::try_from(self.session.warnings().count()).unwrap_or(u16::MAX)
     }
 
-    /// COM_QUERY: one statement, or several if the client may send them.
+    /// Runs COM_QUERY: one statement, or several if the client may send several.
     fn query(&mut self, body: &[u8]) -> Result<(), WireError> {
         let mut reader = Reader::new(body);
         if self.capabilities & cap::QUERY_ATTRIBUTES != 0 {
@@ -288,7 +288,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Runs a statement, which may ask the client for a file if it gives files.
+    /// Runs a statement. LOAD DATA LOCAL asks the client for a file if the client sends files.
     fn run_statement(&mut self, statement: &str) -> Result<Result<Outcome, MysqlError>, WireError> {
         if self.capabilities & cap::LOCAL_FILES == 0 {
             return Ok(self.session.execute(statement));
@@ -299,7 +299,7 @@ impl Connection<'_> {
         Ok(outcome)
     }
 
-    /// The status that goes out with an answer.
+    /// Returns the server status of an answer.
     fn status(&self, more_results: bool) -> u16 {
         status_of(&self.session) | if more_results { status::MORE_RESULTS } else { 0 }
     }
@@ -309,7 +309,7 @@ impl Connection<'_> {
             Ok(answer) => answer,
             Err(error) => return Err(WireError::Protocol(error)),
         };
-        // The challenge of the greeting is used up: a new one goes out with the request to switch to the account's plugin.
+        // The challenge of the greeting is used up. A new one goes out with the request to switch to the account's plugin.
         answer.plugin = Some(String::new());
         let instance = self.session.instance().clone();
         let authenticated =
@@ -329,7 +329,7 @@ impl Connection<'_> {
     }
 }
 
-/// As what a command is counted that is no statement.
+/// Returns the counter of a command that is no statement.
 fn counted(code: u8) -> Option<Command> {
     Some(match code {
         command::INIT_DB => Command::ChangeDatabase,
@@ -353,7 +353,7 @@ fn has_timed_out(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }
 
-/// What the client has sent, as UTF-8.
+/// Converts a text of the client to UTF-8.
 fn text(bytes: &[u8], charset: Charset) -> Result<Cow<'_, str>, MysqlError> {
     if !charset.is_utf8() {
         return charset.decode(bytes).map(Cow::Owned);

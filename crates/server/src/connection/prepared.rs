@@ -1,4 +1,4 @@
-//! The commands of prepared statements.
+//! Commands of prepared statements: COM_STMT_PREPARE, COM_STMT_SEND_LONG_DATA and COM_STMT_EXECUTE.
 
 use super::Connection;
 use super::cursor::Cursor;
@@ -11,18 +11,18 @@ use leafline_types::result_column::column;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::HashMap;
 
-/// The prepared statements that have parameters or may have.
+/// The parameters of the prepared statements, by statement number.
 pub(super) type Parameters = HashMap<u32, PreparedParameters>;
 
-/// What is kept of a prepared statement's parameters between packets.
+/// The state of a prepared statement's parameters between packets.
 #[derive(Default)]
 pub(super) struct PreparedParameters {
     count: usize,
     types: Vec<ParameterType>,
     pub(super) long_data: Vec<Option<Vec<u8>>>,
-    /// A parameter got more than `max_allowed_packet`: the execution is refused.
+    /// The long data of a parameter exceeds `max_allowed_packet`: the execution is refused.
     pub(super) is_too_long: bool,
-    /// What is still to be fetched of the last execution.
+    /// The rows of the last execution that are still to be fetched.
     pub(super) cursor: Option<Cursor>,
 }
 
@@ -64,7 +64,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Which statement is to be executed, whether its rows are to be fetched, and its parameters.
+    /// Reads a COM_STMT_EXECUTE. Returns the statement's number, whether a cursor keeps its rows, and the parameters.
     fn read_execution(&mut self, body: &[u8]) -> Result<(u32, bool, Vec<Value>), MysqlError> {
         let mut reader = Reader::new(body);
         let charset = self.session.settings().client_charset;

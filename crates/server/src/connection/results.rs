@@ -1,4 +1,4 @@
-//! Results on their way to the client: column definitions and rows.
+//! Sends results to the client: column definitions and rows.
 
 use super::Connection;
 use crate::convert::state_changes;
@@ -16,15 +16,15 @@ use std::sync::Arc;
 /// Rows in the client's character set.
 pub(super) struct Delivery {
     rows: RowStream,
-    /// The types of the values as they are delivered.
+    /// The types of the values as the client gets them.
     types: Vec<SqlType>,
-    /// The types of the values as they come.
+    /// The types of the values as the statement makes them.
     found: Vec<SqlType>,
-    /// The character set that the texts of each column are converted to; empty if none is.
+    /// For each column the character set that its texts are converted to; empty if no column is converted.
     charsets: Vec<Option<Charset>>,
 }
 
-/// Bytes of a batch that is only sent if the server has the memory.
+/// Bytes of a batch from which on the server's memory limit is asked before the batch is sent.
 const LARGE_BATCH: usize = 8 << 20;
 
 impl Delivery {
@@ -49,12 +49,12 @@ impl Delivery {
         Delivery { rows, types, found, charsets }
     }
 
-    /// The types of the values.
+    /// Returns the types of the values as the client gets them.
     pub(super) fn types(&self) -> &[SqlType] {
         &self.types
     }
 
-    /// The next rows.
+    /// Returns the next rows; `None` after the last.
     pub(super) fn next(&mut self, session: &mut Session) -> Result<Option<Arc<Chunk>>, MysqlError> {
         if self.charsets.is_empty() {
             return self.rows.next_chunk(session);
@@ -66,16 +66,16 @@ impl Delivery {
     }
 }
 
-/// Asks for the memory that packets of rows take beside them.
+/// Asks the server's memory limit for the packets of a large batch.
 fn room_to_send(values: &ChunkValues) -> Result<(), MysqlError> {
     let ChunkValues::Columns(batch) = values else { return Ok(()) };
     let bytes: usize = batch.columns.iter().map(|column| column.get_array_memory_size()).sum();
-    // A batch of that size or more may be one row: a value, a packet, and the pieces that it is sent in.
+    // A batch of that size may be one row. Its value, its packet and the pieces that are sent each take as many bytes.
     if bytes >= LARGE_BATCH { server::ask(bytes.saturating_mul(3)) } else { Ok(()) }
 }
 
 impl Connection<'_> {
-    /// Sends rows as they come. False if they ended with an error, which the client has been told.
+    /// Sends rows as they come. Returns false if they end with an error, which the client has got.
     pub(super) fn send_rows(
         &mut self,
         rows: RowStream,
@@ -136,7 +136,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Sends column definitions, with their number first where rows follow, and the EOF that older clients expect.
+    /// Sends column definitions, after their number if `with_count`, and the EOF packet that older clients expect.
     pub(super) fn send_columns(&mut self, columns: &[ColumnMeta], with_count: bool) -> Result<(), WireError> {
         self.send_definitions(columns, with_count)?;
         if self.capabilities & cap::DEPRECATE_EOF == 0 {

@@ -1,11 +1,11 @@
-//! Who may use the console: whoever has its token, which is in the address that is printed at the start.
+//! Access to the console: a browser needs the token, which is in the address that the server prints at its start.
 //!
-//! | asked | answered |
+//! | request | answer |
 //! |---|---|
-//! | another name than this machine's (DNS rebinding) | 421 |
-//! | from a page of another site (`Origin`) | 403, with the cookie too |
-//! | `/?token=` with the token | 303 to `/`, with a cookie that no script can read and that no other site makes browsers send |
-//! | anything, with the cookie | what was asked for |
+//! | to another name than this machine's (DNS rebinding) | 421 |
+//! | from a page of another site (`Origin`) | 403, even with the cookie |
+//! | `/?token=` with the token | 303 to `/`, with a cookie that no script can read and no other site can make a browser send |
+//! | anything, with the cookie | the page or data |
 //! | anything else | 403 |
 
 use crate::http::{Answer, Request};
@@ -17,14 +17,14 @@ use std::io;
 /// Bytes of a token.
 const TOKEN_BYTES: usize = 32;
 
-/// The token, and the cookie that it is kept in.
+/// The token, and the name of the cookie that holds it.
 pub(super) struct Access {
     token: String,
     cookie: String,
 }
 
 impl Access {
-    /// A new token. Cookies are the same for all ports of a machine, so that theirs has its port in its name.
+    /// Makes a new token. Browsers share cookies between the ports of a machine, so the cookie's name has the port.
     ///
     /// # Errors
     /// The system has no random numbers.
@@ -34,12 +34,12 @@ impl Access {
         Ok(Access { token: hex::encode(bytes), cookie: format!("leafline_console_{port}") })
     }
 
-    /// What is to be printed behind the address.
+    /// Returns the query string that is printed after the address.
     pub fn query(&self) -> String {
         format!("?token={}", self.token)
     }
 
-    /// The answer to a request that is not to be heeded otherwise.
+    /// Returns the answer to a request that is not admitted; `None` for an admitted one.
     pub fn refuse(&self, request: &Request) -> Option<Answer> {
         if !request.is_for_this_machine() {
             return Some(Answer::failure(421, "the console is not served under this name"));
@@ -65,7 +65,7 @@ impl Access {
         (!is_in).then(|| Answer::failure(403, why))
     }
 
-    /// In a time that tells nothing of where they differ.
+    /// Compares a token in a time that does not depend on where it differs.
     fn is_right(&self, given: &str) -> bool {
         let (given, token) = (Sha256::digest(given), Sha256::digest(&self.token));
         given.iter().zip(&token).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0

@@ -1,4 +1,4 @@
-//! What the console's pages ask for: counters, statements, indexes and their pages.
+//! Answers requests of the console's pages: counters, statements, indexes and page maps.
 
 use super::Shared;
 use super::shapes::{index_size, page_map, statement, statement_id};
@@ -9,10 +9,10 @@ use leafline_types::MysqlError;
 use serde_json::{Map, Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Statements that are listed.
+/// Most statements in a list.
 const MOST_STATEMENTS: usize = 200;
 
-/// Why there is no answer: a status, and what is said.
+/// Why a request fails: an HTTP status and a message.
 pub(super) struct Refusal(pub u16, pub String);
 
 impl From<MysqlError> for Refusal {
@@ -21,14 +21,14 @@ impl From<MysqlError> for Refusal {
     }
 }
 
-/// A statement that the request names.
+/// Returns the statement that a request names.
 pub(super) fn named_statement(request: &Request) -> Result<StatementId, Refusal> {
     let digest = request.parameter("digest").ok_or_else(|| Refusal(400, "no statement is named".into()))?;
     Ok(StatementId { schema: request.parameter("schema").map(str::to_owned), digest: digest.to_owned() })
 }
 
 impl Shared {
-    /// The status variables: those that only grow, and those that are what is the case now.
+    /// Returns the status variables: counters, which only grow, and gauges.
     pub(super) fn status(&self) -> Value {
         let (mut counters, mut gauges) = (Map::new(), Map::new());
         for (name, value, is) in self.instance.status() {
@@ -47,7 +47,7 @@ impl Shared {
         })
     }
 
-    /// The statements that took most time, and which did when.
+    /// Returns the statements that took most time, and the load of each over time.
     pub(super) fn statements(&self) -> Value {
         let listed: Vec<Value> = self.instance.statements(MOST_STATEMENTS).iter().map(statement).collect();
         let history = self.history.lock();
@@ -66,14 +66,14 @@ impl Shared {
         json!({ "statements": listed, "samples": samples.collect::<Vec<_>>() })
     }
 
-    /// The indexes.
+    /// Returns the sizes of all indexes.
     pub(super) fn indexes(&self) -> Value {
         let page_bytes = self.instance.facts().page_bytes;
         let indexes: Vec<Value> = self.instance.index_sizes().iter().map(index_size).collect();
         json!({ "page_bytes": page_bytes, "indexes": indexes })
     }
 
-    /// Where the pages of an index lie.
+    /// Returns the page map of an index: where its leaves lie in the file.
     pub(super) fn map(&self, request: &Request) -> Result<Value, Refusal> {
         let name = |name| request.parameter(name).unwrap_or_default();
         let partition = request.parameter("partition");

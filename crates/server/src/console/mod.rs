@@ -1,18 +1,18 @@
-//! `leafline serve --console`: what a database does, in a browser.
+//! `leafline serve --console`: shows the activity of a database in a browser.
 //!
 //! | module | is |
 //! |---|---|
-//! | `access` | the token, the cookie |
-//! | `answers` | what is asked for, as JSON |
-//! | `plans` | the plans of statements, drawn and run, with indexes that are not there |
+//! | `access` | the token and the cookie |
+//! | `answers` | answers to requests, as JSON |
+//! | `plans` | plans of statements, shown and run, with hypothetical indexes |
 //! | `shapes` | the JSON of figures |
 //!
-//! It only looks: a statement that was counted is planned, and run if it is a query that locks nothing, in a transaction that cannot write and for
-//! ten seconds at most, when somebody asks for that. No statement comes from the browser: it names those that were counted, and indexes that were
-//! proposed. Its pages are in the binary (`assets`), have no scripts within them and load nothing from elsewhere; what is not the server's own
-//! is put into them as text.
+//! The console changes nothing. On request it plans a statement of the digests, and runs the statement if it is a query that
+//! locks nothing: in a READ ONLY transaction and for at most ten seconds. No statement comes from the browser, which only names
+//! digests, and indexes that ADVISE proposed. The pages are in the binary (`assets`), have no inline scripts and load nothing
+//! from elsewhere. Data of users is put into them as text, never as HTML.
 //!
-//! A thread takes a sample of what ran every few seconds; all else is done when a browser asks.
+//! A thread samples the load every few seconds. All other work is done when a browser asks.
 
 mod access;
 mod answers;
@@ -31,10 +31,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two samples of what ran.
+/// Time between two samples of the load.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What a page may load, and from where: nothing but its own files.
+/// The content security policy: a page loads nothing but the console's own files.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
@@ -48,11 +48,11 @@ const ASSETS: [(&str, &str, &str); 6] = [
     ("/icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
 ];
 
-/// The console at work. It ends when it is dropped.
+/// A running console. Dropping it ends it.
 pub struct Console {
     http: HttpServer,
     query: String,
-    /// Notes what the instance does for the history.
+    /// The thread that samples the load for the history.
     _history: Worker,
 }
 
@@ -60,17 +60,17 @@ struct Shared {
     instance: Arc<Instance>,
     access: Access,
     history: Mutex<History>,
-    /// What was proposed last.
+    /// The last result of ADVISE.
     advised: Mutex<Option<Advised>>,
-    /// Held by who plans and runs statements: one at a time.
+    /// Held while a statement is planned or run: one at a time.
     at_work: Mutex<()>,
 }
 
 impl Console {
-    /// Serves the console of `instance` on what the listener listens on.
+    /// Serves the console of `instance` on the listener's address.
     ///
     /// # Errors
-    /// Why there is no thread for it, or no token.
+    /// The system has no thread, or no random numbers for the token.
     pub fn start(instance: Arc<Instance>, listener: TcpListener) -> io::Result<Console> {
         let access = Access::new(listener.local_addr()?.port())?;
         let query = access.query();
@@ -90,12 +90,12 @@ impl Console {
         Ok(Console { http, query, _history: history })
     }
 
-    /// Where it listens.
+    /// Returns the address that the console listens on.
     pub fn address(&self) -> SocketAddr {
         self.http.address()
     }
 
-    /// What is to be opened in a browser, but for the host.
+    /// Returns the query string, with the token, that a browser has to open.
     pub fn query(&self) -> &str {
         &self.query
     }
@@ -116,7 +116,7 @@ impl Shared {
         answer
     }
 
-    /// The answer to who has the token.
+    /// Answers a request that has the token.
     fn admitted(&self, request: &Request) -> Answer {
         if let Some((_, content_type, content)) = ASSETS.iter().find(|(path, ..)| *path == request.path) {
             return Answer::of(content_type, *content);

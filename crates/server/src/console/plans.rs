@@ -1,4 +1,4 @@
-//! Plans of statements that were counted, and indexes that would make them cheaper.
+//! Plans of statements of the digests, and indexes that would make them cheaper.
 
 use super::Shared;
 use super::answers::{Refusal, named_statement};
@@ -10,18 +10,18 @@ use leafline_types::{MysqlError, Value as Cell, value_at};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// How long a statement may run whose plan is looked at.
+/// Longest run of a statement, and longest wait for another request's work.
 pub(super) const TIME: Duration = Duration::from_secs(10);
-/// Statements that an index which is not there is tried with.
+/// Most statements for which a proposed index is tried.
 const TRIED: usize = 20;
 
-/// What ADVISE has said.
+/// A result of ADVISE.
 pub(super) struct Advised {
     at: Instant,
     rows: Vec<Proposal>,
 }
 
-/// A row of it.
+/// A row of ADVISE.
 #[derive(Clone)]
 struct Proposal {
     schema: String,
@@ -37,7 +37,7 @@ struct Proposal {
 }
 
 impl Shared {
-    /// One that may work for the console: others wait for their turn, or are told to.
+    /// Does `work` while no other request works. Waits for the other for up to [`TIME`], then refuses.
     fn alone<R>(&self, work: impl FnOnce() -> Result<R, Refusal>) -> Result<R, Refusal> {
         let Some(_alone) = self.at_work.try_lock_for(TIME) else {
             return Err(Refusal(503, "the console is at work on something else; try again".into()));
@@ -45,7 +45,7 @@ impl Shared {
         work()
     }
 
-    /// A session in the database of a statement, which cannot write.
+    /// Opens a read-only session in the database of a statement.
     fn session_for(&self, id: &StatementId) -> Result<Session, Refusal> {
         let mut session = self.instance.connect()?;
         session.only_watch();
@@ -61,7 +61,8 @@ impl Shared {
         self.instance.sample_of(id).ok_or_else(|| Refusal(404, missing.into()))
     }
 
-    /// The plan of a statement, with an index that is not there if `index` is its number among what was proposed; run, if `run` is 1.
+    /// Returns the plan of a statement. The parameter `index` is the number of a proposed index, which adds the plan with it; `run`
+    /// = 1 runs the statement.
     pub(super) fn plan(&self, request: &Request) -> Result<Value, Refusal> {
         let id = named_statement(request)?;
         let sql = self.sample_of(&id)?;
@@ -80,7 +81,7 @@ impl Shared {
         })
     }
 
-    /// What ADVISE says, now if `now` is 1, else what it said last.
+    /// Returns the proposals of ADVISE: runs ADVISE if the parameter `now` is 1, else returns the last result.
     pub(super) fn advice(&self, request: &Request) -> Result<Value, Refusal> {
         if request.parameter("now") == Some("1") {
             let rows = self.alone(|| {
@@ -112,7 +113,7 @@ impl Shared {
         }))
     }
 
-    /// What the statements that took most time cost without an index that was proposed, and with it.
+    /// Returns, for the statements that took most time, the cost without and with a proposed index.
     pub(super) fn supposed(&self, request: &Request) -> Result<Value, Refusal> {
         let index = self.proposed(request.parameter("index").unwrap_or_default())?;
         let about = |figures: &StatementFigures| {
@@ -125,7 +126,7 @@ impl Shared {
             let mut found = Vec::new();
             for figures in &statements {
                 let Some(id) = &figures.id else { continue };
-                // One whose table is gone by now is left out.
+                // A statement whose table is gone is left out.
                 if let Ok((before, after)) = self.priced(id, &index) {
                     found.push(json!({
                         "id": statement_id(id),
@@ -148,7 +149,7 @@ impl Shared {
         Ok((before, session.picture(&sql, None)?))
     }
 
-    /// An index that was proposed.
+    /// Returns the proposed index of this number.
     fn proposed(&self, number: &str) -> Result<Proposal, Refusal> {
         let advised = self.advised.lock();
         let rows = advised.as_ref().map(|advised| &advised.rows);
@@ -160,13 +161,13 @@ impl Shared {
     }
 }
 
-/// Has EXPLAIN take an index to be there, for the session.
+/// Creates the proposed index as a hypothetical one of the session.
 fn suppose(session: &mut Session, index: &Proposal) -> Result<(), MysqlError> {
     let statement = index.statement.trim_end().trim_end_matches(';');
     session.execute(&format!("{statement} HYPOTHETICAL")).map(drop)
 }
 
-/// The rows of ADVISE.
+/// Runs ADVISE and returns its rows.
 fn advise(session: &mut Session) -> Result<Vec<Proposal>, MysqlError> {
     let Outcome::Rows(mut rows) = session.execute("ADVISE")? else { return Ok(Vec::new()) };
     let types = rows.types();

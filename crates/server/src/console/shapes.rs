@@ -1,9 +1,9 @@
-//! The JSON of what the console shows.
+//! Makes the JSON that the console's pages read.
 
 use leafline_sql::observed::{IndexSize, PageMap, PlanPicture, PlanStep, StatementFigures, StatementId};
 use serde_json::{Value, json};
 
-/// What names a statement in a request.
+/// Returns the digest and the schema, by which requests name a statement.
 pub(super) fn statement_id(id: &StatementId) -> Value {
     json!({ "digest": id.digest, "schema": id.schema })
 }
@@ -52,7 +52,8 @@ pub(super) fn index_size(index: &IndexSize) -> Value {
     })
 }
 
-/// Of each leaf its page, and, if it is in memory, its fill in percent, its entries, how many of them are deleted, and whether it is packed.
+/// Returns for each leaf its page and, if the leaf is in memory, its fill in percent, its number of entries, its number of
+/// ghosts, and whether it is packed.
 pub(super) fn page_map(map: &PageMap) -> Value {
     let stretches = map.tree.stretches.iter().map(|stretch| {
         let leaves = stretch.iter().map(|leaf| match leaf.content {

@@ -1,9 +1,11 @@
-//! A small HTTP server for those who watch a database: metrics and the console.
+//! A small HTTP server for the metrics and the console.
 //!
-//! It takes GET and HEAD, a request for each connection, and nothing that has a body. Hostile clients cost little: at most [`MOST_CONNECTIONS`]
-//! at a time are served; a request has to be there, whole and no longer than [`MOST_HEAD`] bytes, within [`TIME_TO_ASK`],
-//! and its answer to be taken within [`TIME_TO_TAKE`]. Who comes when there are as many takes the place of the one that has been without a request for
-//! longest, so that clients that ask for nothing keep nobody out; where all are being answered, it is sent away.
+//! The server takes one GET or HEAD request without a body for each connection. Hostile clients cost little. At most
+//! [`MOST_CONNECTIONS`] are served at a time. A request of at most [`MOST_HEAD`] bytes must arrive within [`TIME_TO_ASK`], and
+//! the client must take the answer within [`TIME_TO_TAKE`].
+//!
+//! When all places are taken, a new connection takes the place of the one that has been without a request for longest, so that
+//! clients that ask nothing keep nobody out. When all connections are being answered, a new one gets 503.
 
 mod request;
 
@@ -21,18 +23,18 @@ use std::time::{Duration, Instant};
 
 /// Connections that are served at a time.
 const MOST_CONNECTIONS: usize = 16;
-/// Bytes of a request.
+/// Most bytes of a request.
 const MOST_HEAD: usize = 16 << 10;
 /// Time for a request to arrive.
 const TIME_TO_ASK: Duration = Duration::from_secs(5);
-/// Time for an answer to be taken.
+/// Time for the client to take an answer.
 const TIME_TO_TAKE: Duration = Duration::from_secs(30);
-/// Bytes that are sent between two looks at the clock.
+/// Bytes that are sent between two checks of the time.
 const PIECE: usize = 64 << 10;
-/// Stack of a thread that answers: statements run on it.
+/// Bytes of stack of a thread that answers: statements run on it.
 const STACK_BYTES: usize = 2 << 20;
 
-/// An answer.
+/// An HTTP answer.
 pub(crate) struct Answer {
     pub status: u16,
     pub content_type: &'static str,
@@ -42,12 +44,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An answer of some type.
+    /// Makes an answer of status 200.
     pub fn of(content_type: &'static str, body: impl Into<Vec<u8>>) -> Answer {
         Answer { status: 200, content_type, headers: Vec::new(), body: body.into() }
     }
 
-    /// Something went wrong.
+    /// Makes a text answer of an error status.
     pub fn failure(status: u16, text: &str) -> Answer {
         Answer { status, ..Answer::of("text/plain; charset=utf-8", format!("{text}\n")) }
     }
@@ -85,10 +87,10 @@ impl Answer {
     }
 }
 
-/// Answers requests, from several threads at once.
+/// The function that answers requests. Several threads call it at once.
 pub(crate) type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
 
-/// A running HTTP server. It ends when it is dropped.
+/// A running HTTP server. Dropping it ends it.
 pub(crate) struct HttpServer {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -98,25 +100,25 @@ pub(crate) struct HttpServer {
 struct Shared {
     stopping: AtomicBool,
     connections: Mutex<Connections>,
-    /// One has ended.
+    /// Signalled when a connection ends.
     ended: Condvar,
     handler: Box<Handler>,
 }
 
-/// Those that are open.
+/// The open connections.
 #[derive(Default)]
 struct Connections {
     count: usize,
-    /// Those without a request so far, in the order in which they came.
+    /// Connections without a request so far, in the order of their arrival.
     asking: VecDeque<(u64, TcpStream)>,
     next: u64,
 }
 
 impl HttpServer {
-    /// Serves what comes to the listener, in threads of this name.
+    /// Serves the connections of the listener in threads of this name.
     ///
     /// # Errors
-    /// Why there is no thread.
+    /// The system has no thread.
     pub fn start(listener: TcpListener, name: &'static str, handler: Box<Handler>) -> io::Result<HttpServer> {
         let address = listener.local_addr()?;
         let (stopping, connections) = (AtomicBool::new(false), Mutex::default());
@@ -127,7 +129,7 @@ impl HttpServer {
         Ok(HttpServer { shared, address, acceptor })
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -143,10 +145,10 @@ impl Drop for HttpServer {
                 false => std::net::Ipv6Addr::LOCALHOST.into(),
             });
         }
-        // The acceptor waits for a connection: here is one.
+        // A connection wakes the acceptor, which then sees that the server stops.
         let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
         self.acceptor.join();
-        // What is being answered ends soon, as its statements are ended by whoever stops the database.
+        // Answers in progress end soon, because stopping the database ends their statements.
         let until = Instant::now() + TIME_TO_ASK;
         let mut connections = self.shared.connections.lock();
         while connections.count > 0 && !self.shared.ended.wait_until(&mut connections, until).timed_out() {}
@@ -159,16 +161,16 @@ impl Shared {
             match listener.accept() {
                 Ok(_) if self.stopping.load(Ordering::SeqCst) => return,
                 Ok((stream, _)) => self.take(stream, name),
-                // Out of descriptors, or the client is gone already: others may still come.
+                // The process has no descriptor left, or the client is gone already. Later connections may succeed.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         }
     }
 
-    /// Serves a connection by a thread of its own.
+    /// Serves a connection in a thread of its own.
     fn take(self: &Arc<Self>, stream: TcpStream, name: &'static str) {
         let Some(open) = self.open(&stream) else {
-            // As much as there is room for without waiting.
+            // Sends as much as the socket takes without waiting.
             let _ = stream.set_nonblocking(true);
             let answer = Answer::failure(503, "too many connections");
             let _ = (&stream).write_all(&[answer.head().as_bytes(), &answer.body].concat());
@@ -178,17 +180,17 @@ impl Shared {
             // A client that has gone needs no answer.
             let _ = open.answer(stream);
         };
-        // Where there is no thread to be had the connection is closed.
+        // Without a thread the connection is closed.
         let _ = ThreadName::AnswerHttp(name).builder().stack_size(STACK_BYTES).spawn(run);
     }
 
-    /// A place for a connection; `None` if all are being answered, or there is no descriptor.
+    /// Takes a place for a connection; `None` if all connections are being answered, or no descriptor is left.
     fn open(self: &Arc<Self>, stream: &TcpStream) -> Option<Open> {
         let stream = stream.try_clone().ok()?;
         let mut connections = self.connections.lock();
         if connections.count >= MOST_CONNECTIONS {
             let (_, oldest) = connections.asking.pop_front()?;
-            // Its thread reads, and ends as there is nothing more.
+            // The thread of the oldest connection is reading; it sees the end and stops.
             let _ = oldest.shutdown(Shutdown::Both);
             while connections.count >= MOST_CONNECTIONS {
                 self.ended.wait(&mut connections);
@@ -202,14 +204,14 @@ impl Shared {
     }
 }
 
-/// A connection that is counted as long as it is open.
+/// The place of an open connection. Dropping it frees the place.
 struct Open {
     shared: Arc<Shared>,
     number: u64,
 }
 
 impl Open {
-    /// It is no longer without a request. False if another has got its place.
+    /// Notes that the request has come. Returns false if another connection has taken the place.
     fn has_asked(&self) -> bool {
         let asking = &mut self.shared.connections.lock().asking;
         let place = asking.iter().position(|(number, _)| *number == self.number);
@@ -241,7 +243,7 @@ impl Open {
             stream.write_all(piece)?;
         }
         stream.shutdown(Shutdown::Write)?;
-        // What the client still sends would have the system take the answer back: some of that is read.
+        // Closing with unread bytes would reset the connection and lose the answer, so some of them are read.
         stream.set_read_timeout(Some(Duration::from_millis(200)))?;
         let mut rest = [0; 4096];
         for _ in 0..16 {
@@ -276,7 +278,7 @@ mod tests {
 
     fn ask(server: &HttpServer, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(server.address()).expect("a connection");
-        // A server that has answered may read no more.
+        // The server may have answered and closed already.
         let _ = stream.write_all(request);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -333,7 +335,7 @@ mod tests {
         }
         assert!(server.shared.connections.lock().count <= MOST_CONNECTIONS);
         let mut answer = String::new();
-        // The first have lost their places, and are told nothing.
+        // The first connections have lost their places, without an answer.
         let _ = slow[0].read_to_string(&mut answer);
         assert_eq!(answer, "");
         slow[69].read_to_string(&mut answer).expect("text");
@@ -358,7 +360,7 @@ mod tests {
             let asked: Vec<_> =
                 (0..MOST_CONNECTIONS).map(|_| scope.spawn(|| ask(&server, request))).collect();
             (0..MOST_CONNECTIONS).for_each(|_| are_begun.recv().expect("a request"));
-            // The answer can be lost with the connection.
+            // The 503 may be lost when the connection closes.
             while !ask(&server, request).starts_with("HTTP/1.1 503 ") {}
             drop(held);
             for answer in asked {

@@ -1,31 +1,32 @@
-//! Reading a request.
+//! Reads an HTTP request.
 
 use super::{MOST_HEAD, TIME_TO_ASK};
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Headers of a request.
+/// Most headers of a request.
 const MOST_HEADERS: usize = 64;
 
-/// What was asked for.
+/// A request.
 pub(crate) struct Request {
     pub is_head: bool,
-    /// Where, without what is escaped.
+    /// The path, with its escapes replaced.
     pub path: String,
-    /// Names and values behind the `?`.
+    /// Names and values of the query string.
     parameters: Vec<(String, String)>,
     /// The `Host` header.
     pub host: String,
-    /// The `Origin` header, which browsers send with what a page of another site asks for.
+    /// The `Origin` header. Browsers send it with requests of other sites' pages.
     pub origin: Option<String>,
     pub cookies: String,
-    /// The address that the client has come to.
+    /// The server's address of this connection.
     pub local: IpAddr,
 }
 
 impl Request {
-    /// Whether it was sent to this machine by a name of its own: a name that somebody else has made lead here is none.
+    /// Returns whether the request names this machine as `localhost` or by its address. Any other name may be one that an attacker
+    /// has made lead here.
     pub fn is_for_this_machine(&self) -> bool {
         let name = match self.host.strip_prefix('[') {
             Some(rest) => rest.split(']').next().unwrap_or_default(),
@@ -35,7 +36,7 @@ impl Request {
             || name.parse::<IpAddr>().is_ok_and(|named| named == self.local)
     }
 
-    /// Whether a page of another site has asked for it.
+    /// Returns whether a page of another site has sent the request.
     pub fn is_of_another_site(&self) -> bool {
         let own = |origin: &str| {
             origin.strip_prefix("http://").is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
@@ -43,21 +44,21 @@ impl Request {
         self.origin.as_deref().is_some_and(|origin| !own(origin))
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a query parameter.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Why there is no request.
+/// Why no request was read.
 pub(super) enum Refused {
     /// The client has gone.
     Gone,
-    /// It is told why.
+    /// The client gets this status and message.
     With(u16, &'static str),
 }
 
-/// Reads a request.
+/// Reads a request, within [`TIME_TO_ASK`].
 pub(super) fn read(stream: &mut TcpStream, local: IpAddr) -> Result<Request, Refused> {
     let until = Instant::now() + TIME_TO_ASK;
     let mut head = Vec::with_capacity(1024);
@@ -84,7 +85,7 @@ pub(super) fn read(stream: &mut TcpStream, local: IpAddr) -> Result<Request, Ref
     }
 }
 
-/// The request, if it is whole.
+/// Parses the request; `None` if it is not complete.
 fn parse(head: &[u8], local: IpAddr) -> Result<Option<Request>, Refused> {
     let bad = |why| Refused::With(400, why);
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
@@ -140,7 +141,8 @@ fn parse(head: &[u8], local: IpAddr) -> Result<Option<Request>, Refused> {
     }))
 }
 
-/// Text with its `%` escapes replaced; in parameters a `+` is a blank.
+/// Replaces the `%` escapes of a text, and in parameters each `+` by a blank. `None` for a wrong escape or text that is not
+/// UTF-8.
 fn unescaped(text: &str, in_parameter: bool) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
