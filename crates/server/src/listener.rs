@@ -1,12 +1,14 @@
-//! Listening on TCP and on a Unix socket, one thread per connection, one that watches for clients that have gone, and stopping.
+//! The listener: accepts connections on TCP and on a Unix socket, runs a thread for each and one that notices clients that have
+//! gone, and stops the server.
 //!
-//! Stopping takes no new connections, tells every session to end, waits for the connections' threads and removes the
-//! socket. A client that is idle is cut off; a statement that runs ends with error 1317.
+//! Stopping the server refuses new connections, tells every session to end, waits for the connections' threads and removes the
+//! socket. An idle client is cut off; a running statement ends with error 1317.
 //!
-//! Sessions and handshakes are bounded apart, so that clients that never log in keep nobody out. `Instance::new_session` counts sessions against
-//! `max_connections`. Of handshakes there are as many as `max_connections` at a time, within `HANDSHAKES`; who comes then takes the place of the one
-//! that has waited longest, which is cut off. Where as many that were cut off have not ended yet, one waits for them, `MOST_WAIT` at most. Where
-//! all places of sessions are taken, the reserved one too, a client is told so, 1040, and no thread is made.
+//! Sessions and handshakes have separate bounds, so that clients that never log in keep nobody out. `Instance::new_session`
+//! counts sessions against `max_connections`. The bound of handshakes is `max_connections` too, clamped to `HANDSHAKES`. A
+//! client that comes when all handshakes are taken replaces the one that has waited longest, which is cut off. When as many
+//! cut-off handshakes have not ended yet, the client waits for one of them, for at most `MOST_WAIT`. When all sessions are
+//! taken, even the reserved one, a client gets error 1040 and no thread.
 
 use crate::connection::serve;
 use crate::login::{Gate, Log, Peer};
@@ -35,18 +37,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Stack of a connection's thread, and how deep statements may nest there. It takes no memory before it is used.
+/// Stack of a connection's thread, and the nesting of statements that it allows. Untouched stack takes no memory.
 const STACK: Stack = Stack { bytes: 8 << 20, nesting: 200 };
-/// Stack of a connection's thread in a process whose address space or data is limited: such limits count stacks before they are used.
+/// Stack of a connection's thread in a process whose address space or data is limited: such limits count untouched stack, too.
 const STACK_WITHIN_LIMITS: Stack = Stack { bytes: 2 << 20, nesting: MAX_NESTING };
 
-/// How many handshakes may be under way at a time: `max_connections`, but no fewer and no more than these.
+/// Range of the bound of handshakes: `max_connections`, but no fewer and no more than these.
 const HANDSHAKES: RangeInclusive<usize> = 32..=1024;
 
-/// How long a client waits for the end of handshakes that were cut off.
+/// Longest wait of a client for the end of a handshake that was cut off.
 const MOST_WAIT: Duration = Duration::from_secs(2);
 
-/// What keeps a server from starting.
+/// An error that keeps a server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// An address or a socket cannot be listened on.
@@ -62,7 +64,7 @@ pub enum ServerError {
     Thread(#[from] io::Error),
 }
 
-/// Where to listen. Bound before the database is opened, so that an address in use costs nothing.
+/// The sockets to listen on. They are bound before the database is opened, so that an address in use costs nothing.
 #[derive(Default)]
 pub struct Listeners {
     tcp: Option<TcpListener>,
@@ -70,7 +72,7 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Nothing yet.
+    /// Listens on nothing yet.
     pub fn new() -> Listeners {
         Listeners::default()
     }
@@ -90,7 +92,7 @@ impl Listeners {
     /// Listens on a Unix socket, replacing one that nobody listens on any more.
     ///
     /// # Errors
-    /// `Listen`; also if another server listens there.
+    /// `Listen`, also if another server listens on the path.
     pub fn unix(&mut self, path: &Path) -> Result<(), ServerError> {
         let failed = |source| ServerError::Listen { place: path.display().to_string(), source };
         if path.exists() {
@@ -105,20 +107,20 @@ impl Listeners {
     }
 }
 
-/// How clients are served.
+/// Options of a server.
 pub struct ServerOptions {
-    /// What TLS is offered with; without it, it is not.
+    /// The certificate and the key of TLS. `None` offers no TLS.
     pub tls: Option<Tls>,
     /// The database's directory, where keys are kept.
     pub directory: PathBuf,
-    /// Where the lines of the log go.
+    /// Takes the lines of the log.
     pub log: Log,
 }
 
 /// A running server.
 pub struct Server {
     shared: Arc<Shared>,
-    /// The threads that accept connections, and the one that watches them.
+    /// The threads that accept connections, and the watcher.
     helpers: Vec<(ThreadName, Worker)>,
     tcp: Option<SocketAddr>,
     unix: Option<PathBuf>,
@@ -128,7 +130,7 @@ pub struct Server {
 #[derive(Clone, Copy)]
 struct Stack {
     bytes: usize,
-    /// Levels of a statement that its parser, binder, optimizer and operators have room for.
+    /// Levels of nesting for which the parser, binder, optimizer and operators have enough stack.
     nesting: usize,
 }
 
@@ -139,14 +141,14 @@ impl Stack {
     }
 }
 
-/// How far a connection is.
+/// The stage of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Its client has not logged in yet.
+    /// The client has not logged in yet.
     Handshake,
-    /// It had not logged in, and its place was needed: its thread is about to end.
+    /// The handshake was cut off because its place was needed. The thread is about to end.
     CutOff,
-    /// Its client has logged in.
+    /// The client has logged in.
     Session,
 }
 
@@ -154,7 +156,7 @@ struct OpenConnection {
     stage: Stage,
     cutter: Cutter,
     watched: Watched,
-    /// Once it has been started.
+    /// The connection's thread, once it is started.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -163,22 +165,22 @@ struct Shared {
     gate: Gate,
     stack: Stack,
     stopping: AtomicBool,
-    /// By number, so that older ones come first.
+    /// Open connections by number: older ones come first.
     connections: Mutex<BTreeMap<u64, OpenConnection>>,
-    /// Wakes the watcher: there is a connection again, or the server stops.
+    /// Wakes the watcher: a first connection is open, or the server stops.
     connected: Condvar,
-    /// Wakes who waits for room: a handshake that was cut off has ended.
+    /// Wakes the acceptor that waits for room: a handshake that was cut off has ended.
     cut_off_ended: Condvar,
 }
 
-/// Cuts a connection off.
+/// A second handle of a socket, which cuts its connection off.
 enum Cutter {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
 impl Server {
-    /// Serves `instance` on what `listeners` listen on.
+    /// Serves `instance` on the sockets of `listeners`.
     ///
     /// # Errors
     /// `Thread`.
@@ -235,12 +237,12 @@ impl Server {
         Ok(())
     }
 
-    /// The TCP address that is served.
+    /// Returns the TCP address of the server.
     pub fn address(&self) -> Option<SocketAddr> {
         self.tcp
     }
 
-    /// Stops: see the module. The instance stays open.
+    /// Stops the server, as the module says. The instance stays open.
     pub fn stop(self) {
         drop(self);
     }
@@ -249,7 +251,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        // The acceptors wait for a connection: here is one.
+        // Connections wake the acceptors, which then see that the server stops.
         if let Some(mut address) = self.tcp {
             if address.ip().is_unspecified() {
                 address.set_ip(if address.is_ipv4() {
@@ -260,7 +262,7 @@ impl Drop for Server {
             }
             let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
         }
-        // Where the name of the socket is gone, its acceptor cannot be reached: it ends with the process.
+        // Without the socket's file its acceptor cannot be woken. That thread ends with the process.
         let lost = self.unix.as_ref().is_some_and(|path| UnixStream::connect(path).is_err());
         {
             let _connections = self.shared.connections.lock();
@@ -293,7 +295,7 @@ impl Shared {
             match accept() {
                 Ok(_) if self.stopping.load(Ordering::SeqCst) => return,
                 Ok((cutter, socket, peer)) => self.start_connection(cutter, socket.into(), peer),
-                // Out of descriptors, or the client is gone already: others may still come.
+                // The process has no descriptor left, or the client is gone already. Later connections may succeed.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         }
@@ -302,7 +304,7 @@ impl Shared {
     fn start_connection(self: &Arc<Self>, cutter: Cutter, transport: Transport, peer: Peer) {
         let number = self.instance.new_connection_id();
         let shared = self.clone();
-        // Held until the thread is noted, so that it cannot end before.
+        // The lock is held until the thread is noted, so that the thread cannot end before.
         let mut connections = self.connections.lock();
         if !self.make_room(&mut connections) {
             drop(connections);
@@ -322,7 +324,7 @@ impl Shared {
                     connection.stage = Stage::Session;
                 }
             };
-            // A panic is contained by the session, or closes the connection; here it must not keep its place.
+            // The session contains a panic, or the panic closes the connection. The connection must give up its place here either way.
             let _ = catch_unwind(AssertUnwindSafe(|| {
                 serve(transport, (&shared.gate, &peer), &shared.instance, number, &activity, logged_in)
             }));
@@ -346,8 +348,8 @@ impl Shared {
 }
 
 impl Shared {
-    /// Makes room for another handshake, and says whether there is any: at the price of the oldest one where there are too many. There is none
-    /// where nobody could log in, and where those that were cut off do not end.
+    /// Makes room for another handshake: cuts the oldest one off when there are too many. Returns false if all sessions are taken,
+    /// or if handshakes that were cut off do not end.
     fn make_room(&self, connections: &mut MutexGuard<'_, BTreeMap<u64, OpenConnection>>) -> bool {
         let most = usize::try_from(self.instance.max_connections()).unwrap_or(usize::MAX);
         let handshakes = most.clamp(*HANDSHAKES.start(), *HANDSHAKES.end());
@@ -374,7 +376,7 @@ impl Shared {
         true
     }
 
-    /// Ends the statements of clients that have gone.
+    /// Runs the watcher: ends the statements of clients that have gone.
     fn watch_clients(&self) {
         let mut connections = self.connections.lock();
         while !self.stopping.load(Ordering::SeqCst) {
@@ -383,7 +385,7 @@ impl Shared {
                 .filter_map(|(number, open)| open.watched.is_long().then_some((*number, &open.cutter)))
                 .collect();
             for number in deserted(&long) {
-                // It may have ended by itself.
+                // The connection may have ended by itself.
                 let _ = self.instance.kill(number, CancelReason::ConnectionKilled);
             }
             match connections.is_empty() {
@@ -412,14 +414,14 @@ impl Cutter {
     }
 }
 
-/// As many open files as the system lets the process have: each connection takes two.
+/// Raises the limit of open files to the most that the system allows: each connection takes two.
 fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // With fewer there are fewer connections.
+    // A failure only means fewer connections.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Tells a client that there is no place for it. What it cannot be told at once it is not told.
+/// Sends error 1040 to a client for which there is no place. Does not wait for a client that does not read.
 fn turn_away(transport: Transport) {
     let mut packets = PacketStream::new(transport, 0);
     let _ = packets.stream().set_write_timeout(1);

@@ -1,9 +1,9 @@
-//! `leafline serve --metrics`: what SHOW GLOBAL STATUS tells, how long statements of each kind took and how often each index was used, in the text format of
-//! Prometheus, under `/metrics`.
+//! `leafline serve --metrics`: serves the variables of SHOW GLOBAL STATUS, the times of statements by kind and the uses of each
+//! index under `/metrics`, in the text format of Prometheus.
 //!
-//! Names follow those of the status variables: `Leafline_page_splits` is `leafline_page_splits_total`, `Innodb_data_read` is
-//! `leafline_innodb_data_read_bytes_total`. Times are seconds, sizes bytes. `Com_*` and `Handler_*` are one metric each, with a label.
-//! Nothing is asked that takes more than a look at counters, so that a monitor costs next to nothing.
+//! Metrics are named after status variables: `Leafline_page_splits` is `leafline_page_splits_total`, `Innodb_data_read` is
+//! `leafline_innodb_data_read_bytes_total`. Times are in seconds, sizes in bytes. `Com_*` and `Handler_*` are one metric each,
+//! with a label. An answer only reads counters, so a monitor costs next to nothing.
 
 use crate::http::{Answer, HttpServer, Request};
 use leafline_sql::Instance;
@@ -17,18 +17,18 @@ use std::sync::Arc;
 
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The endpoint at work. It ends when it is dropped.
+/// A running endpoint. Dropping it ends it.
 pub struct Metrics(HttpServer);
 
 impl Metrics {
-    /// Serves the metrics of `instance` on what the listener listens on.
+    /// Serves the metrics of `instance` on the listener's address.
     ///
     /// # Errors
-    /// Why there is no thread for it.
+    /// The system has no thread.
     pub fn start(instance: Arc<Instance>, listener: TcpListener) -> io::Result<Metrics> {
         let only_here = listener.local_addr()?.ip().is_loopback();
         let answer = move |request: &Request| {
-            // Who listens on this machine only is asked by no other name: a page of the web that has its name lead here reads nothing.
+            // A loopback listener answers only to this machine's own names, so that a web page cannot read the metrics by DNS rebinding.
             if only_here && !request.is_for_this_machine() {
                 return Answer::failure(421, "this address is served under another name");
             }
@@ -41,7 +41,7 @@ impl Metrics {
         HttpServer::start(listener, "metrics", Box::new(answer)).map(Metrics)
     }
 
-    /// Where it listens.
+    /// Returns the address that the endpoint listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }
@@ -51,11 +51,11 @@ impl Metrics {
 struct Metric {
     help: String,
     is: Is,
-    /// Labels, as they are written, and values.
+    /// Labels, in their text form, and values.
     samples: Vec<(String, f64)>,
 }
 
-/// All metrics as text.
+/// Formats all metrics.
 fn render(instance: &Instance) -> String {
     let mut metrics: BTreeMap<String, Metric> = BTreeMap::new();
     for (name, value, is) in instance.status() {
@@ -116,17 +116,17 @@ fn times(text: &mut String, instance: &Instance) {
     }
 }
 
-/// The value of a label as it is written.
+/// Escapes the value of a label.
 fn label(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// What a status variable is called as a metric.
+/// The metric of a status variable.
 struct Named {
     metric: String,
     help: String,
     labels: String,
-    /// What its value is multiplied with.
+    /// The factor from the variable's unit to the metric's.
     scale: f64,
 }
 
@@ -166,7 +166,7 @@ fn named(variable: &str, is: Is) -> Named {
     Named { metric: format!("leafline_{base}{end}"), help, labels: String::new(), scale }
 }
 
-/// What a variable tells, in words: those of its name where these say it all.
+/// Returns the help text of a variable, made from its name where that suffices.
 fn explained(variable: &str) -> String {
     let known = match variable {
         "Connections" => "Connections made",

@@ -1,4 +1,4 @@
-//! Files of keys: whole or not there, and nobody else's to read.
+//! Writes files of keys and certificates: atomically, and keys readable by their owner only.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub(crate) fn write_public(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with_mode(path, bytes, 0o644)
 }
 
-/// Under another name first, which a crash may leave.
+/// Writes the file under another name, makes it durable and renames it. A crash may leave the other name.
 fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".new");

@@ -1,9 +1,9 @@
-//! TLS: the server's certificate, its own or one that it is given.
+//! TLS: the server's certificate, which it makes itself or is given.
 //!
-//! A server without a certificate makes one on its first start and keeps it in the database's directory, under the names that MySQL gives
-//! it: `server-cert.pem` and, readable by its owner only, `server-key.pem`. Nobody has signed it but itself: clients that check either are
-//! given the file as their authority, or know it by its fingerprint, or prove by the password that both know the same one (see
-//! `Tls::proof`).
+//! A server without a certificate makes one on its first start and keeps it in the database's directory, under MySQL's names:
+//! `server-cert.pem` and, readable by its owner only, `server-key.pem`. The certificate is self-signed. A client that verifies
+//! it takes the file as its authority, knows its fingerprint, or has the server prove by the password that both see the same
+//! certificate (`Tls::proof`).
 
 use crate::private_file;
 use rcgen::{CertificateParams, DnType, KeyPair};
@@ -20,55 +20,55 @@ pub const CERTIFICATE_NAME: &str = "server-cert.pem";
 /// Name of its key.
 pub const KEY_NAME: &str = "server-key.pem";
 
-/// What keeps a certificate from being used.
+/// An error of reading, making or using a certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A file holds no certificate, or no key.
     #[error("{path} holds no {what} in PEM form")]
     NotPem {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What it should hold.
+        /// The missing object: a certificate or a key.
         what: &'static str,
     },
     /// No certificate can be made.
     #[error("cannot make a certificate: {0}")]
     Make(#[from] rcgen::Error),
-    /// Certificate and key are no pair, or of a kind that is not known.
+    /// Certificate and key are no pair, or of an unknown kind.
     #[error("{certificate} cannot be used with {key}: {source}")]
     Unusable {
         /// The certificate's file.
         certificate: PathBuf,
-        /// The key's.
+        /// The key's file.
         key: PathBuf,
-        /// Why.
+        /// The reason.
         source: rustls::Error,
     },
 }
 
-/// A certificate with its key, and how it is used.
+/// A certificate with its key, and the configuration of TLS.
 #[derive(Clone, Debug)]
 pub struct Tls {
     config: Arc<ServerConfig>,
     /// SHA-256 of the certificate.
     fingerprint: [u8; 32],
-    /// The server made it itself.
+    /// The server has made the certificate itself.
     is_own: bool,
 }
 
 impl Tls {
-    /// The certificate of `directory`, made if there is none.
+    /// Reads the certificate of `directory`. Makes it if there is no key.
     ///
     /// # Errors
-    /// All.
+    /// Any [`TlsError`].
     pub fn own(directory: &Path) -> Result<Tls, TlsError> {
         let (certificate, key) = (directory.join(CERTIFICATE_NAME), directory.join(KEY_NAME));
         if !key.exists() {
@@ -77,7 +77,7 @@ impl Tls {
         Ok(Tls { is_own: true, ..Tls::from_files(&certificate, &key)? })
     }
 
-    /// The certificate in one file, with those that signed it behind it, and its key in another.
+    /// Reads a certificate, followed by the certificates that signed it, from one file and its key from another.
     ///
     /// # Errors
     /// `File`, `NotPem`, `Unusable`.
@@ -112,8 +112,9 @@ impl Tls {
         ServerConnection::new(self.config.clone())
     }
 
-    /// What proves to a client of MariaDB, from 11.4 on, that there is nobody in between although nobody it knows has signed the
-    /// certificate: `01` and the hexadecimal SHA-256 of what both know of the password, the challenge and the certificate's SHA-256.
+    /// Proves a self-signed certificate to clients of MariaDB 11.4 and later, so that they notice a man in the middle. The proof is
+    /// `01` and the hexadecimal SHA-256 of the password's hash, the challenge and the certificate's SHA-256. `None` for a
+    /// certificate that the server has not made itself.
     pub(crate) fn proof(&self, password: &[u8], challenge: &[u8]) -> Option<String> {
         self.is_own.then(|| {
             let hash =
@@ -123,7 +124,7 @@ impl Tls {
     }
 }
 
-/// Makes a certificate that says it is this machine's, and is valid for longer than anybody will want it.
+/// Makes a certificate for this machine's names. It does not expire in practice.
 fn make(certificate: &Path, key: &Path) -> Result<(), TlsError> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -138,12 +139,12 @@ fn make(certificate: &Path, key: &Path) -> Result<(), TlsError> {
         let path = path.to_owned();
         move |source| TlsError::File { path, source }
     };
-    // The key last: where there is one, the certificate is its own, or somebody has put it there.
+    // The key is written last: a key file means that its certificate exists, or that somebody has put the key there.
     private_file::write_public(certificate, made.pem().as_bytes()).map_err(failed(certificate))?;
     private_file::write(key, pair.serialize_pem().as_bytes()).map_err(failed(key))
 }
 
-/// The cipher of a connection, as OpenSSL and so MySQL calls it.
+/// Returns OpenSSL's name of a cipher suite, which MySQL shows.
 pub(crate) fn cipher_name(suite: CipherSuite) -> &'static str {
     match suite {
         CipherSuite::TLS13_AES_256_GCM_SHA384 => "TLS_AES_256_GCM_SHA384",
@@ -159,7 +160,7 @@ pub(crate) fn cipher_name(suite: CipherSuite) -> &'static str {
     }
 }
 
-/// The version of TLS, as MySQL calls it.
+/// Returns MySQL's name of a TLS version.
 pub(crate) fn version_name(version: ProtocolVersion) -> &'static str {
     match version {
         ProtocolVersion::TLSv1_3 => "TLSv1.3",

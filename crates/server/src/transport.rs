@@ -1,7 +1,7 @@
-//! The bytes of a client: a socket, in clear or under TLS.
+//! A client's byte stream: a socket, in clear or under TLS.
 //!
-//! Until the client is let in, the socket has a deadline for all its reads together: one that sends a byte now and then is not waited for
-//! longer than one that sends none.
+//! Until the client is let in, one deadline holds for all reads together, so that a client that sends a byte now and then gets
+//! no more time than a silent one.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ServerConnection, Stream};
@@ -21,17 +21,17 @@ enum Kind {
 #[derive(Debug)]
 pub(crate) struct Socket {
     kind: Kind,
-    /// When reads fail, whatever comes.
+    /// Time from which on reads fail.
     deadline: Option<Instant>,
-    /// How long the next read waits for a byte, where there is no deadline.
+    /// Longest wait of the next read, where there is no deadline; zero for ever.
     patience: Duration,
-    /// How long those behind it do.
+    /// Longest wait of the reads after the first byte.
     patience_within: Duration,
-    /// Nothing has come since it was said how long to wait.
+    /// No byte has come since the timeouts were set.
     is_idle: bool,
-    /// What the system was told of that.
+    /// The timeout that the system has.
     told: Duration,
-    /// What was read already, and is to be read again.
+    /// Bytes that were read before TLS began, which TLS reads again.
     unread: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl From<UnixStream> for Socket {
 
 impl Socket {
     fn over(kind: Kind) -> Socket {
-        // Zero is no timeout, in the system's words too.
+        // Zero means no timeout, for the system too.
         let none = Duration::ZERO;
         Socket {
             kind,
@@ -62,7 +62,7 @@ impl Socket {
         }
     }
 
-    /// Tells the system how long the next read may wait.
+    /// Sets the system's timeout for the next read.
     fn limit_wait(&mut self) -> io::Result<()> {
         let mut wait = self.patience;
         if let Some(deadline) = self.deadline {
@@ -121,7 +121,7 @@ impl Write for Socket {
     }
 }
 
-/// A socket, and what is laid over it.
+/// A socket, and TLS over it if that has begun.
 #[derive(Debug)]
 pub(crate) struct Transport {
     socket: Socket,
@@ -135,40 +135,40 @@ impl From<Socket> for Transport {
 }
 
 impl Transport {
-    /// Puts TLS over the socket. `unread` of what the client sent was read already. The handshake is made by the next read.
+    /// Puts TLS over the socket. `unread` has the client's bytes that were read already. The next read makes the handshake.
     pub(crate) fn start_tls(&mut self, tls: ServerConnection, unread: Vec<u8>) {
         self.socket.unread = unread;
         self.tls = Some(Box::new(tls));
     }
 
-    /// The state of TLS, if it is there.
+    /// Returns the state of TLS, if it has begun.
     pub(crate) fn tls(&self) -> Option<&ServerConnection> {
         self.tls.as_deref()
     }
 
-    /// Whether what goes over it can be read by nobody else.
+    /// Returns whether others cannot read the bytes: under TLS or on a Unix socket.
     pub(crate) fn is_secure(&self) -> bool {
         self.tls.is_some() || matches!(self.socket.kind, Kind::Unix(_))
     }
 
-    /// Reads fail from then on; `None`: only after a time without a byte.
+    /// Sets the time from which on reads fail. With `None` the read timeouts hold.
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.socket.deadline = deadline;
     }
 
-    /// The next read fails after `idle` seconds without a byte; when something has come, those behind it after `within` seconds.
+    /// Sets timeouts: the next read fails after `idle` seconds without a byte, and reads after the first byte after `within` seconds.
     pub(crate) fn set_read_timeouts(&mut self, idle: u64, within: u64) {
         self.socket.patience = Duration::from_secs(idle);
         self.socket.patience_within = Duration::from_secs(within);
         self.socket.is_idle = true;
     }
 
-    /// Whether nothing has come since the timeouts were set.
+    /// Returns whether no byte has come since the timeouts were set.
     pub(crate) fn is_idle(&self) -> bool {
         self.socket.is_idle
     }
 
-    /// Writes fail after `seconds` in which the client took nothing.
+    /// Sets the timeout of writes: a write fails after `seconds` in which the client takes nothing.
     pub(crate) fn set_write_timeout(&self, seconds: u64) -> io::Result<()> {
         let timeout = Some(Duration::from_secs(seconds));
         match &self.socket.kind {
@@ -177,14 +177,14 @@ impl Transport {
         }
     }
 
-    /// Waits for so long, or until the client has gone.
+    /// Waits for `time`, or until the client has gone.
     pub(crate) fn rest(&self, time: Duration) {
         let Ok(time) = Timespec::try_from(time) else { return };
         let mut polled = match &self.socket.kind {
             Kind::Tcp(stream) => [PollFd::new(stream, PollFlags::RDHUP)],
             Kind::Unix(stream) => [PollFd::new(stream, PollFlags::RDHUP)],
         };
-        // Interrupted, it was shorter.
+        // A signal may shorten the wait.
         let _ = poll(&mut polled, Some(&time));
     }
 }

@@ -1,8 +1,8 @@
-//! Notices clients that have gone while a statement of theirs runs.
+//! Notices clients that have gone while their statement runs.
 //!
-//! A connection's thread hears of its client when it reads or writes, and while a statement runs it does neither. So one thread looks at the
-//! sockets of those connections whose command has lasted from one tick to the next. Commands that are shorter cost two stores into memory, and
-//! nothing is looked at while nobody is connected.
+//! A connection's thread neither reads nor writes while a statement runs, so it does not notice that its client has gone. One
+//! thread therefore polls the sockets of the connections whose command has lasted from one tick to the next. A shorter command
+//! costs two atomic additions. Without connections the thread sleeps.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Time between two looks.
+/// Time between two polls.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
 
 /// Counts the beginnings and ends of a connection's commands: odd while one runs.
@@ -18,43 +18,43 @@ pub(crate) const TICK: Duration = Duration::from_secs(1);
 pub(crate) struct Activity(Arc<AtomicU64>);
 
 impl Activity {
-    /// A command begins, or ends.
+    /// Counts the beginning or the end of a command.
     pub(crate) fn change(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What was counted, while a command runs.
+    /// Returns the count while a command runs.
     fn running(&self) -> Option<u64> {
         let count = self.0.load(Ordering::Relaxed);
         (count % 2 == 1).then_some(count)
     }
 }
 
-/// What is known of a connection from tick to tick.
+/// The watcher's state of a connection from tick to tick.
 #[derive(Default)]
 pub(crate) struct Watched {
-    /// What its thread does.
+    /// Counts the commands of the connection's thread.
     pub(crate) activity: Activity,
     /// The command that ran at the last tick.
     last: Option<u64>,
 }
 
 impl Watched {
-    /// Whether the command that runs did so at the last tick.
+    /// Returns whether the running command ran at the last tick already.
     pub(crate) fn is_long(&mut self) -> bool {
         let running = self.activity.running();
         std::mem::replace(&mut self.last, running) == running && running.is_some()
     }
 }
 
-/// Which of these sockets have no peer any more that could read what is sent.
+/// Returns the sockets whose peer has gone.
 pub(crate) fn deserted<N: Copy, S: AsFd>(sockets: &[(N, S)]) -> Vec<N> {
     if sockets.is_empty() {
         return Vec::new();
     }
     let mut polled: Vec<PollFd<'_>> =
         sockets.iter().map(|(_, socket)| PollFd::new(socket, PollFlags::RDHUP)).collect();
-    // What cannot be asked is asked again at the next tick.
+    // After a failure the next tick polls again.
     if poll(&mut polled, Some(&Timespec::default())).is_err() {
         return Vec::new();
     }

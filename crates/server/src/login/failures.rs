@@ -1,29 +1,30 @@
-//! Slows down who guesses passwords.
+//! Slows down guessing of passwords.
 //!
-//! Each address has a count of logins that failed one after the other; one that succeeds ends it, and so does time. From the third on the next
-//! login from there waits before its password is looked at, right or wrong, twice as long each time; few wait at one time, and the
-//! others are turned away. So an address may guess about once a second in the long run, whatever it does at once, and other addresses notice
-//! nothing. All clients of the Unix socket are one address; those of an IPv6 network of 64 bits are one, too.
+//! Each address has a count of logins that failed one after the other. A login that succeeds resets the count, and so does time.
+//! After the third failure each login from the address waits before its password is checked, right or wrong, twice as long each
+//! time. Only a few logins wait at one time; the others are turned away. In the long run an address can therefore guess about
+//! once a second, however many logins it makes at once, and other addresses notice nothing. All clients of the Unix socket count
+//! as one address, and so do all of an IPv6 network of 64 bits.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// So many failures cost nothing: people mistype.
+/// Failures without a wait: people mistype.
 const FREE: u32 = 3;
 /// The first wait.
 const FIRST: Duration = Duration::from_millis(250);
-/// The longest.
+/// The longest wait.
 const LONGEST: Duration = Duration::from_secs(4);
 /// Most logins of an address that wait at one time.
 const WAITING: u32 = 4;
-/// Failures are forgotten after so long without another.
+/// Time after which failures are forgotten, without another failure.
 const MEMORY: Duration = Duration::from_secs(600);
-/// Most addresses that are remembered; beyond, those that failed longest ago are forgotten.
+/// Most addresses with a count. Beyond them, the ones that failed longest ago are forgotten.
 const ADDRESSES: usize = 10_000;
 
-/// Who logs in from where; `None` is the Unix socket.
+/// The address of a login; `None` is the Unix socket.
 type Address = Option<IpAddr>;
 
 #[derive(Debug)]
@@ -42,12 +43,13 @@ pub(crate) struct Failures(Mutex<HashMap<Address, Record>>);
 pub(crate) struct Wait<'f> {
     failures: &'f Failures,
     address: Address,
-    /// How long.
+    /// Time to wait.
     pub(crate) time: Duration,
 }
 
 impl Failures {
-    /// A login from `address` begins: how long it waits, if it has to. `Err` if too many from there wait already.
+    /// Begins a login from `address`. Returns its wait if the login has to wait, and `Err` if too many logins from the address wait
+    /// already.
     pub(crate) fn begin(&self, address: Address, now: Instant) -> Result<Option<Wait<'_>>, ()> {
         let address = network(address);
         let mut records = self.0.lock();
@@ -64,7 +66,7 @@ impl Failures {
         Ok(Some(Wait { failures: self, address, time }))
     }
 
-    /// It failed.
+    /// Counts a login that failed.
     pub(crate) fn failed(&self, address: Address, now: Instant) {
         let mut records = self.0.lock();
         if records.len() >= ADDRESSES {
@@ -75,7 +77,7 @@ impl Failures {
         record.last = now;
     }
 
-    /// It succeeded.
+    /// Resets the count after a login that succeeded.
     pub(crate) fn succeeded(&self, address: Address) {
         if let Some(record) = self.0.lock().get_mut(&network(address)) {
             record.failures = 0;
@@ -91,7 +93,7 @@ impl Drop for Wait<'_> {
     }
 }
 
-/// Forgets half of the addresses for which nobody waits.
+/// Forgets the older half of the addresses, except where a login waits.
 fn forget(records: &mut HashMap<Address, Record>) {
     let mut times: Vec<Instant> = records.values().map(|record| record.last).collect();
     times.sort_unstable();
@@ -100,7 +102,7 @@ fn forget(records: &mut HashMap<Address, Record>) {
     }
 }
 
-/// Whom an address is counted with.
+/// Returns the address that the failures are counted for: for IPv6 the network of 64 bits.
 fn network(address: Address) -> Address {
     address.map(|address| match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) & !u128::from(u64::MAX)).into()),

@@ -1,8 +1,8 @@
-//! The RSA key pair by which clients of `caching_sha2_password` send their password where others may listen.
+//! The RSA key pair with which clients of `caching_sha2_password` encrypt their password on a connection without TLS.
 //!
-//! It is made when a client first asks for it, which takes a second, and kept in the database's directory: `private_key.pem`, readable by its
-//! owner only. The client encrypts (OAEP with SHA-1, as MySQL does) the password with a zero byte behind it, XORed with the challenge over
-//! and over.
+//! The pair is made when a client first asks for it, which takes a second, and kept in the database's directory, in
+//! `private_key.pem`, which only its owner can read. The client appends a zero byte to the password, XORs the bytes with the
+//! repeated challenge, and encrypts them (OAEP with SHA-1, as in MySQL).
 
 use crate::private_file;
 use leafline_sql::accounts::password::CHALLENGE_BYTES;
@@ -18,21 +18,21 @@ use std::sync::Arc;
 const NAME: &str = "private_key.pem";
 const BITS: usize = 2048;
 
-/// The pair of a server, once it is needed.
+/// The key pair of a server, which is made when it is needed.
 #[derive(Debug)]
 pub(crate) struct KeyPair {
     path: PathBuf,
-    /// The private key, and the public one as clients get it.
+    /// The private key, and the public key in PEM form.
     pair: Mutex<Option<Arc<(RsaPrivateKey, String)>>>,
 }
 
 impl KeyPair {
-    /// That of a database's directory.
+    /// The key pair of a database's directory. Reads nothing yet.
     pub(crate) fn of(directory: PathBuf) -> KeyPair {
         KeyPair { path: directory.join(NAME), pair: Mutex::default() }
     }
 
-    /// Reads the pair, or makes it.
+    /// Reads the pair, or makes it if there is no file.
     fn pair(&self) -> Result<Arc<(RsaPrivateKey, String)>, String> {
         let mut pair = self.pair.lock();
         if let Some(pair) = &*pair {
@@ -54,25 +54,25 @@ impl KeyPair {
         Ok(pair.insert(Arc::new((private, public))).clone())
     }
 
-    /// The public key in PEM form.
+    /// Returns the public key in PEM form.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no key.
     pub(crate) fn public(&self) -> Result<String, String> {
         Ok(self.pair()?.1.clone())
     }
 
-    /// The password that a client has encrypted; `None` if it is no such thing.
+    /// Decrypts a password that a client has sent; `None` if the bytes are no encrypted password.
     ///
     /// # Errors
-    /// Why there is no key.
+    /// The reason why there is no key.
     pub(crate) fn decrypt(
         &self,
         sent: &[u8],
         challenge: &[u8; CHALLENGE_BYTES],
     ) -> Result<Option<Vec<u8>>, String> {
         let pair = self.pair()?;
-        // Blinded, so that time says nothing about the key.
+        // Blinding hides the key from measurements of time.
         let Ok(mut password) = pair.0.decrypt_blinded(&mut OsRng, Oaep::new::<Sha1>(), sent) else {
             return Ok(None);
         };

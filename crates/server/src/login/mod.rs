@@ -1,24 +1,26 @@
-//! How a client is let in: greeting, TLS, proof of its password.
+//! Login of a client: greeting, TLS, proof of the password.
 //!
 //! | from | packet |
 //! |---|---|
-//! | server | the greeting with a challenge |
-//! | client | if it wants TLS: the beginning of its answer; then TLS begins |
-//! | client | its answer: who it is, and what its plugin makes of the challenge |
-//! | server | if the account has another plugin: the request to switch to that, with another challenge |
-//! | client | what the other plugin makes of it |
+//! | server | the greeting, with a challenge |
+//! | client | only for TLS: the beginning of its response; then TLS begins |
+//! | client | its response: the user, and the plugin's answer to the challenge |
+//! | server | if the account has another plugin: the request to switch to that plugin, with another challenge |
+//! | client | the other plugin's answer |
 //! | server | OK, or an error |
 //!
-//! An answer of `caching_sha2_password` cannot be checked before the password was seen once. Then comes, before the last of these:
+//! The server can check an answer of `caching_sha2_password` only after it has seen the password once. Until then these packets
+//! come before the last one:
 //!
 //! | from | packet |
 //! |---|---|
-//! | server | 01 04: the password, please (01 03: it was seen, and the answer is right) |
-//! | client | the password and a zero byte, over TLS or a Unix socket; else 02: the public key, please, if it does not have it |
+//! | server | 01 04: a request for the password (01 03: the server knows the password, and the answer is right) |
+//! | client | over TLS or a Unix socket the password and a zero byte; otherwise 02, a request for the public key, unless it has the key |
 //! | server | 01 and the public key |
 //! | client | the password, encrypted: see `key_pair` |
 //!
-//! Where there is no account, or it cannot be used from where the client is, all is as for one with another password.
+//! For an account that does not exist, or that does not allow the client's host, the packets are the same as for a wrong
+//! password.
 
 mod failures;
 mod key_pair;
@@ -54,24 +56,24 @@ pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 /// Bytes of an answer of `caching_sha2_password`.
 const SHA2_ANSWER: usize = 32;
 
-/// Where a client is.
+/// The client's side of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    /// For messages: `localhost` or an address.
+    /// The host for messages: `localhost` or an address.
     pub(crate) host: String,
-    /// On this machine: a Unix socket or a loopback address.
+    /// The client is on this machine: it uses a Unix socket or a loopback address.
     pub(crate) local: bool,
-    /// Its address; none of a Unix socket.
+    /// The client's address; `None` for a Unix socket.
     pub(crate) address: Option<IpAddr>,
 }
 
-/// What clients are let in by.
+/// Lets clients in: has the certificate, the key pair and the counts of failed logins.
 pub(crate) struct Gate {
     tls: Option<Tls>,
     keys: KeyPair,
     failures: Failures,
     log: Log,
-    /// How deep statements of those who are let in may nest.
+    /// Nesting that the statements of the sessions may have.
     nesting: usize,
 }
 
@@ -81,19 +83,19 @@ pub(crate) struct LoggedIn {
     pub(crate) capabilities: u32,
 }
 
-/// What a login came to: for the client.
+/// The result of a login, whose error goes to the client.
 type Outcome<T> = Result<T, MysqlError>;
 
 impl Gate {
-    /// With a key pair in `directory`.
+    /// Makes a gate with a key pair in `directory`.
     pub(crate) fn new(tls: Option<Tls>, directory: PathBuf, log: Log, nesting: usize) -> Gate {
         Gate { tls, keys: KeyPair::of(directory), failures: Failures::default(), log, nesting }
     }
 
-    /// Lets a client in, or turns it away: `None`. Calls `logged_in` before the client is told that it is in.
+    /// Lets a client in, or turns it away and returns `None`. Calls `logged_in` before the client gets the OK.
     ///
     /// # Errors
-    /// The connection broke; the client broke the protocol.
+    /// The connection is broken, or the client breaks the protocol.
     pub(crate) fn admit(
         &self,
         packets: &mut PacketStream<Transport>,
@@ -162,7 +164,7 @@ impl Gate {
         Ok(session.map(|session| LoggedIn { session, capabilities: answer.capabilities }))
     }
 
-    /// What the greeting says that the server can do.
+    /// Returns the capabilities of the greeting.
     fn offered(&self, instance: &Instance) -> u32 {
         let algorithms = instance.compression_algorithms();
         let by_setting =
@@ -170,11 +172,11 @@ impl Gate {
         by_setting.iter().filter(|(on, _)| *on).fold(cap::OFFERED, |all, (_, flag)| all | flag)
     }
 
-    /// Checks who a client is by its answer to `challenge`: an error, which is for the client, or the account that lets it in, and what proves
-    /// to it who the server is, if it can ask for that.
+    /// Authenticates a client by its answer to `challenge`. Returns the account, and the [proof](Tls::proof) of the server's
+    /// certificate for clients that ask for it, or the error for the client.
     ///
     /// # Errors
-    /// The connection broke.
+    /// The connection is broken.
     pub(crate) fn authenticate(
         &self,
         packets: &mut PacketStream<Transport>,
@@ -215,7 +217,7 @@ impl Gate {
                 )));
             }
         };
-        // As in MySQL, who should have come by TLS is told no more than who has a wrong password.
+        // As in MySQL, a client that should have used TLS gets the error of a wrong password.
         let encrypted = exchange.packets.stream().tls().is_some();
         let comes_right = |account: &AccountId| encrypted || !instance.accounts().requires_tls(account);
         let Some(account) = account.filter(|account| is_right && comes_right(account)) else {
@@ -233,10 +235,10 @@ impl Gate {
         Ok(Ok((account, proof.unwrap_or_default())))
     }
 
-    /// Notes a failure.
+    /// Counts and logs a login that failed. Returns the error.
     fn refuse(&self, error: MysqlError, answer: &HandshakeResponse, peer: &Peer) -> MysqlError {
         self.failures.failed(peer.address, Instant::now());
-        // Names are the client's: what is not text does not get into the log as it is.
+        // The client chooses the name, so characters that are not plain text are escaped in the log.
         let mut line = format!("login refused: user '{}' from ", answer.user.escape_debug());
         let _ = match peer.address {
             Some(address) => write!(line, "{address}"),
@@ -248,32 +250,32 @@ impl Gate {
     }
 }
 
-/// Why a password cannot be checked.
+/// Why the exchange about a password fails.
 enum ExchangeFailure {
-    /// The client cannot take part: what it is told.
+    /// The client does not support the exchange. It gets this error.
     Client(MysqlError),
-    /// The server cannot: why.
+    /// The server cannot do the exchange, for this reason.
     Server(String),
 }
 
-/// What goes to and fro about one password.
+/// The exchange of packets about one password.
 struct Exchange<'e> {
     packets: &'e mut PacketStream<Transport>,
     answer: &'e HandshakeResponse,
     challenge: [u8; CHALLENGE_BYTES],
-    /// What the client has last said of its password; empty if it has none.
+    /// The client's last answer; empty without a password.
     given: Vec<u8>,
     keys: &'e KeyPair,
 }
 
 impl Exchange<'_> {
-    /// Whether the client knows the password.
+    /// Checks whether the client knows the password.
     fn proves(&mut self, password: &StoredPassword) -> Result<Result<bool, ExchangeFailure>, WireError> {
         self.take(self.answer.authentication.clone());
         let plugin = password.plugin();
         let used = self.answer.plugin.as_deref().unwrap_or(AuthPlugin::Native.name());
-        // Without a password either plugin says the same. Of others nobody knows: MariaDB's library begins with one that does nothing but wait
-        // for a request to switch, where it could not load the right one.
+        // Without a password both plugins give the same empty answer. Any other plugin says nothing: MariaDB's library begins with
+        // one that only waits for a request to switch, where it could not load the right one.
         let is_either = used.is_empty() || AuthPlugin::from_name(used).is_some();
         let is_no_password = password.is_none() && self.given.is_empty() && is_either;
         if used != plugin.name() && !is_no_password {
@@ -299,15 +301,15 @@ impl Exchange<'_> {
         Ok(Ok(is_right))
     }
 
-    /// Clients of `caching_sha2_password` say by one zero byte that they have no password.
+    /// Takes an answer. A single zero byte means no password in `caching_sha2_password`.
     fn take(&mut self, given: Vec<u8>) {
         self.given = if given == [0] { Vec::new() } else { given };
     }
 
-    /// Asks for the password itself, and checks that.
+    /// Asks for the password itself and checks it.
     fn ask(&mut self, password: &StoredPassword) -> Result<Result<bool, ExchangeFailure>, WireError> {
         let is_secure = self.packets.stream().is_secure();
-        // MariaDB's library sends it over TLS in place of an answer. Of 31 characters it is as long as one.
+        // MariaDB's library sends the password over TLS in place of an answer. A password of 31 characters is as long as an answer.
         if is_secure && let Some((0, plain)) = self.given.split_last() {
             let is_right = password.verify(plain);
             if is_right || self.given.len() != SHA2_ANSWER {
@@ -342,20 +344,20 @@ impl Exchange<'_> {
     }
 }
 
-/// A new challenge; no byte of it is zero, as clients read it as text.
+/// Makes a challenge of random bytes. None is zero, because clients read the challenge as text.
 pub(crate) fn challenge() -> io::Result<[u8; CHALLENGE_BYTES]> {
     let mut bytes = [0; CHALLENGE_BYTES];
     OsRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes.map(|byte| (byte & 0x7f).max(1)))
 }
 
-/// What the client has to say must come within `connect_timeout` from now on.
+/// Sets the deadline of the client's next packets: `connect_timeout` from now.
 fn extend_deadline(packets: &mut PacketStream<Transport>, instance: &Instance) {
     let deadline = Instant::now().checked_add(Duration::from_secs(instance.connect_timeout()));
     packets.stream_mut().set_deadline(deadline);
 }
 
-/// What the session is told of its connection.
+/// Returns the facts about the connection that the session shows.
 fn facts(transport: &Transport, answer: &HandshakeResponse) -> ConnectionFacts {
     let tls = transport.tls().and_then(|tls| {
         let suite = tls.negotiated_cipher_suite()?;
