@@ -1,7 +1,8 @@
-//! Kinds of statements and of commands of the protocol, as `SHOW STATUS` counts them: MySQL's `Com_*`.
+//! Kinds of statements and of protocol commands, as `SHOW STATUS` counts them: MySQL's `Com_*`.
 //!
-//! Every name of MySQL 8.4 is there; those of statements that Leafline does not have stay 0. The first of them are frequent: sessions
-//! keep their counts in place. The others are counted in [`RareCommands`], which a session has from the first on.
+//! All names of MySQL 8.4 exist; the counters of statements that Leafline lacks stay 0. The first commands
+//! are frequent: sessions keep their counters in place. [`RareCommands`] counts the others, and takes memory
+//! from the first of them on.
 
 macro_rules! commands {
     (frequent { $($frequent:ident $frequent_name:literal,)* } rare { $($rare:ident $rare_name:literal,)* }) => {
@@ -11,14 +12,14 @@ macro_rules! commands {
         pub enum Command {
             $($frequent,)*
             $($rare,)*
-            /// MySQL has none like it.
+            /// A statement without a counter in MySQL.
             #[default]
             Other,
         }
 
         const NAMES: &[&str] = &[$(concat!("Com_", $frequent_name),)* $(concat!("Com_", $rare_name),)*];
 
-        /// How many commands are frequent.
+        /// Number of frequent commands.
         pub(crate) const FREQUENT: usize = [$($frequent_name),*].len();
     };
 }
@@ -78,17 +79,17 @@ commands! {
 
 const RARE: usize = NAMES.len() - FREQUENT;
 
-/// The names of frequent commands, in their order.
+/// Names of the frequent commands, in their order.
 pub(crate) fn frequent_names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().copied().take(FREQUENT)
 }
 
-/// Counts of the commands that are rare; nothing until one is counted.
+/// Counters of the rare commands; takes no memory until one is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RareCommands(Option<Box<[u64; RARE]>>);
 
 impl RareCommands {
-    /// Counts a command, if it is one of these.
+    /// Counts a command if it is rare.
     pub(crate) fn count(&mut self, command: Command) {
         let Some(at) = (command as usize).checked_sub(FREQUENT).filter(|at| *at < RARE) else { return };
         if let Some(count) = self.0.get_or_insert_with(|| Box::new([0; RARE])).get_mut(at) {
@@ -96,14 +97,14 @@ impl RareCommands {
         }
     }
 
-    /// Adds those of another session.
+    /// Adds the counters of another session.
     pub(crate) fn add(&mut self, other: &RareCommands) {
         let Some(counts) = &other.0 else { return };
         let all = self.0.get_or_insert_with(|| Box::new([0; RARE]));
         all.iter_mut().zip(counts.iter()).for_each(|(sum, count)| *sum += count);
     }
 
-    /// All of them, by name.
+    /// All counters, by name.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = |at: usize| self.0.as_ref().and_then(|counts| counts.get(at)).copied();
         NAMES.iter().skip(FREQUENT).enumerate().map(move |(at, name)| (*name, counts(at).unwrap_or(0)))
@@ -111,7 +112,7 @@ impl RareCommands {
 }
 
 impl Command {
-    /// Whether sessions keep its count in place.
+    /// True if sessions keep the counter in place.
     pub(crate) fn is_frequent(self) -> bool {
         (self as usize) < FREQUENT
     }

@@ -1,4 +1,4 @@
-//! Definitions as the statements that would make them: SHOW CREATE TABLE.
+//! Definitions as the statements that would create them: SHOW CREATE TABLE.
 
 use leafline_syntax::OWN_VERSION;
 use leafline_syntax::quoted;
@@ -16,13 +16,12 @@ pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\0', "\\0"))
 }
 
-/// The CREATE TABLE statement of a table, with the AUTO_INCREMENT value that is due next; times are shown as so many seconds ahead
-/// of UTC.
+/// The CREATE TABLE statement of a table, with its next AUTO_INCREMENT value; times are shown in `zone`.
 pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zone) -> String {
     let mut lines: Vec<String> = table.named_columns().map(|(_, one)| column(one, zone)).collect();
     lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
     let mut foreign: Vec<_> = table.foreign_keys.iter().collect();
-    // As MySQL keeps them.
+    // The order of MySQL.
     foreign.sort_by_cached_key(|key| key.name.to_lowercase());
     lines.extend(foreign.into_iter().map(|key| key.definition(&table.database, &table.columns)));
     for check in &table.checks {
@@ -50,7 +49,7 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zo
     text
 }
 
-/// PARTITION BY, as MySQL shows it: in a comment that others pass over.
+/// PARTITION BY in MySQL's form: within a comment that other servers skip.
 fn partition_by(scheme: &PartitionScheme, table: &TableDef, zone: &Zone) -> String {
     let columns = &table.columns;
     let names: Vec<String> =
@@ -83,7 +82,7 @@ fn partition_by(scheme: &PartitionScheme, table: &TableDef, zone: &Zone) -> Stri
     text
 }
 
-/// SUBPARTITION BY, a line, and another for the number of subpartitions that are not listed.
+/// SUBPARTITION BY, and a line for the number of subpartitions if they are not listed.
 fn subpartition_by(below: &PartitionScheme, columns: &[ColumnDef]) -> String {
     let names = || {
         let columns = below.columns.iter().filter_map(|at| columns.get(*at));
@@ -152,7 +151,7 @@ fn partition_text(
     text
 }
 
-/// The values of a row, as literals of the columns' types.
+/// The values of a row as literals of the columns' types.
 pub(crate) fn partition_values(
     scheme: &PartitionScheme,
     row: &[BoundValue],
@@ -174,7 +173,7 @@ pub(crate) fn partition_values(
     row.iter().enumerate().map(value).collect()
 }
 
-/// Whether a name needs no quotes.
+/// True if a name needs no quotes.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_' || one == '$')
         && name.chars().any(|one| !one.is_ascii_digit())
@@ -223,7 +222,7 @@ pub(crate) fn column(column: &ColumnDef, zone: &Zone) -> String {
     text
 }
 
-/// A default: as a literal for a statement, or bare as SHOW COLUMNS has it.
+/// A default as a literal for a statement, or without quotes for SHOW COLUMNS.
 pub(crate) fn default_text(default: &DefaultValue, ty: &SqlType, as_literal: bool, zone: &Zone) -> String {
     match default {
         DefaultValue::Constant(Value::Null) => "NULL".into(),

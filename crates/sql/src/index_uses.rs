@@ -1,22 +1,22 @@
-//! Which indexes plans have used that were run, and how often, since the database was opened: what `sys.schema_unused_indexes` knows, and who watches a
-//! server.
+//! Counts how often executed plans have used each index since the database was opened, for
+//! `sys.schema_unused_indexes` and monitoring.
 //!
-//! A plan tells at its first run, and then every [`TOGETHER`] runs, so that reads that are repeated touch nothing that is shared. What it has
-//! not told when it is given up is not counted.
+//! A plan reports its first execution and then every [`TOGETHER`] ones, so that repeated reads do not touch
+//! shared memory. Executions that a plan has not reported when it is dropped are not counted.
 
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Runs of a plan that are told together.
+/// Number of executions that a plan reports together.
 const TOGETHER: u32 = 32;
 
-/// How often a plan was run.
+/// Executions of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct PlanExecutions(AtomicU32);
 
 impl PlanExecutions {
-    /// It is run. Returns how many runs are to be told of now, and whether this is the first.
+    /// Counts an execution. Returns the number of executions to report now, and true for the first.
     pub fn run(&self) -> Option<(u32, bool)> {
         match self.0.fetch_add(1, Relaxed).wrapping_add(1) {
             1 => Some((1, true)),
@@ -27,12 +27,12 @@ impl PlanExecutions {
     }
 }
 
-/// Runs by the numbers of the indexes.
+/// Executions by index id.
 #[derive(Debug, Default)]
 pub(crate) struct IndexUses(RwLock<HashMap<u64, AtomicU64>>);
 
 impl IndexUses {
-    /// These have been used by so many runs.
+    /// Adds executions of plans that may read these indexes.
     pub fn note(&self, indexes: impl IntoIterator<Item = u64>, runs: u32) {
         for index in indexes {
             if let Some(known) = self.0.read().get(&index) {
@@ -43,7 +43,7 @@ impl IndexUses {
         }
     }
 
-    /// How often an index was used.
+    /// Number of uses of an index.
     pub fn of(&self, index: u64) -> u64 {
         self.0.read().get(&index).map_or(0, |uses| uses.load(Relaxed))
     }

@@ -1,6 +1,6 @@
 //! Patterns of SHOW .. LIKE and of the names of hosts and databases in grants.
 
-/// Matches `text` with a pattern as SHOW does: without case, `\` escapes.
+/// Matches `text` with a pattern of SHOW: without case; `\` escapes.
 pub(crate) fn like(text: &str, pattern: &str) -> bool {
     like_exactly(&text.to_lowercase(), &pattern.to_lowercase())
 }
@@ -9,7 +9,7 @@ pub(crate) fn like(text: &str, pattern: &str) -> bool {
 pub(crate) fn like_exactly(text: &str, pattern: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let pattern: Vec<char> = pattern.chars().collect();
-    // Where to go on after a mismatch: behind the last `%`, with one more character swallowed by it.
+    // Position for the next attempt after a mismatch: after the last `%`, which takes one more character.
     let (mut t, mut p, mut resume) = (0, 0, None);
     while t < text.len() {
         let step = match pattern.get(p) {

@@ -1,22 +1,24 @@
 //! The memory of the machine, as far as this process may use it.
 //!
-//! Least of: the memory of the machine; the limits of the process's control group and of those above it, in both versions of
-//! control groups; the limits on its address space and its data (`ulimit -v`, `ulimit -d`).
+//! The least of: the memory of the machine; the limits of the process's control group and of the groups above
+//! it, in both versions of control groups; the limits on its address space and its data (`ulimit -v`, `ulimit
+//! -d`).
 
 use rustix::process::{Resource, getrlimit};
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// The part of the machine's memory that pages and statements may take together: eight tenths.
+/// Tenths of the machine's memory that pages and statements may take together.
 const TENTHS: u64 = 8;
 
-/// The least that everything but pages may take, bytes.
+/// Least value of `leafline_server_memory`, bytes.
 pub(crate) const LEAST_SERVER_MEMORY: u64 = 64 << 20;
 
-/// Left for what a process maps and does not use, such as the stacks of its threads: limits on address space and data count it.
+/// Bytes that a process maps and does not use, such as stacks of threads: limits on address space and data
+/// count them.
 const MAPPED: u64 = 48 << 20;
 
-/// Bytes of memory that this process may use, if that can be found out.
+/// Bytes of memory that this process may use, if they can be determined.
 pub fn machine_memory() -> Option<u64> {
     let total = memory_total(&read_to_string("/proc/meminfo").ok()?)?;
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -42,7 +44,8 @@ fn memory_total(meminfo: &str) -> Option<u64> {
     kilobytes.checked_mul(1024)
 }
 
-/// The limits of the control groups named by `/proc/self/cgroup`, of those above them, and of the root that a container sees.
+/// The limits of the control groups in `/proc/self/cgroup`, of the groups above them, and of the root that a
+/// container sees.
 fn group_limits(groups: &str, read: impl Fn(&Path) -> Option<String>) -> impl Iterator<Item = u64> {
     let mut found = Vec::new();
     for line in groups.lines() {

@@ -1,20 +1,20 @@
-//! `optimizer_trace`: what the optimizer compared for the last statement.
+//! `optimizer_trace`: the record of the optimizer's choices for a statement.
 
 use crate::settings::TraceSettings;
 
-/// What was kept for a statement.
+/// The trace of a statement.
 #[derive(Debug)]
 pub(crate) struct OptimizerTrace {
-    /// Its text.
+    /// The statement.
     pub sql: String,
-    /// What was compared, as far as it was kept.
+    /// The trace, up to its limit.
     pub text: String,
-    /// How many bytes of it were not.
+    /// Number of bytes beyond the limit.
     pub missing: usize,
 }
 
 impl OptimizerTrace {
-    /// Keeps what there is room for.
+    /// Keeps as much of the trace as the settings allow.
     pub fn new(sql: &str, mut text: String, settings: TraceSettings) -> OptimizerTrace {
         let whole = text.len();
         let most = usize::try_from(settings.max_bytes).unwrap_or(usize::MAX);

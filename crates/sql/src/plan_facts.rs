@@ -1,39 +1,41 @@
-//! What is told of a plan besides its figures: a digest, which other plans of the same statement do not have, and whether it reads all of a table.
+//! Facts about a plan besides its estimates: a digest that tells the plans of a statement apart, and how it
+//! reads tables.
 
 use leafline_access::AccessPath;
 use leafline_planner::plan::{Node, Operator, Plan, PlanParts, access_label, access_type};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What is told.
+/// Facts about a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PlanFacts {
-    /// Of operators and the ways in which tables are read; none for a statement that reads nothing.
+    /// Digest of operators and access paths; `None` for a statement that reads nothing.
     pub digest: Option<u64>,
-    /// An index, or the rows themselves, are read from one end to the other: MySQL's "no index used".
+    /// True if an index or a table is scanned whole: MySQL's "no index used".
     pub no_index_used: bool,
     /// How tables are read and rows sorted.
     pub reads: PlanReads,
 }
 
-/// How often a plan does what MySQL counts of statements that are run.
+/// Numbers of MySQL's kinds of table reads and sorts in a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlanReads {
-    /// Reads the first table of a join from one end to the other.
+    /// Scans of the first table of a join.
     pub scans: u32,
-    /// Reads ranges of the first table.
+    /// Range reads of the first table.
     pub ranges: u32,
-    /// Reads another table of a join from one end to the other.
+    /// Scans of other tables of a join.
     pub full_joins: u32,
-    /// Reads ranges of another table.
+    /// Range reads of other tables.
     pub range_joins: u32,
-    /// Sorts what it has read from one end to the other.
+    /// Sorts of a scan.
     pub sorted_scans: u32,
-    /// Sorts what it has read by an index.
+    /// Sorts of other reads.
     pub sorted_ranges: u32,
 }
 
 impl PlanReads {
-    /// Adds what is below a node; `is_inner`: that is no first table. Says how the first table below it is read.
+    /// Adds the nodes below `of`; `is_inner` says that they do not read the first table. Returns the access
+    /// type of the first table below.
     fn add(&mut self, of: &Node, is_inner: bool) -> Option<&'static str> {
         let mut first = match &of.operator {
             Operator::Scan(scan) => Some(self.add_access(access_type(&scan.path, is_inner), is_inner)),
@@ -70,7 +72,7 @@ impl PlanReads {
 }
 
 impl PlanFacts {
-    /// Those of a statement's plans.
+    /// The facts about a statement's plans.
     pub fn of(plan: Option<&Plan>, parts: &PlanParts) -> PlanFacts {
         let mut hasher = DefaultHasher::new();
         let mut no_index_used = false;
@@ -85,14 +87,14 @@ impl PlanFacts {
     }
 }
 
-/// Whether a plan reads an index, or the rows of a table, from one end to the other.
+/// True if a plan scans a whole index or table.
 pub(crate) fn reads_whole_table(plan: &Plan) -> bool {
     let mut found = false;
     plan.for_each_path(&mut |path| found |= is_whole(path));
     found
 }
 
-/// Whether a path reads all that there is.
+/// True if a path reads all entries.
 fn is_whole(path: &AccessPath) -> bool {
     path.constraint.is_unbounded() && !path.leaps() && path.source.locators().is_none()
 }

@@ -1,12 +1,13 @@
-//! Rows that a program gives to a load, in place of the lines of a file.
+//! Rows that a program supplies to a load, instead of the lines of a file.
 
 use leafline_types::{MysqlError, Value};
 
-/// Gives the rows of a load.
+/// Supplies the rows of a load.
 pub trait RowSource {
-    /// Puts the values of the next row, one for each column that was named, into `row`, which is empty; false if there are no more.
+    /// Appends the values of the next row, one for each named column, to `row`, which is empty. Returns false
+    /// at the end.
     ///
     /// # Errors
-    /// What ends the load: nothing of it stays.
+    /// An error ends the load, which then adds no row.
     fn next_row(&mut self, row: &mut Vec<Value>) -> Result<bool, MysqlError>;
 }

@@ -1,4 +1,4 @@
-//! The text of a statement with literals in place of its parameters.
+//! Writes a statement with literals instead of its parameters.
 
 use crate::definition_text::literal;
 use leafline_syntax::lexer::{LexMode, TokenKind, tokenize};
@@ -6,7 +6,7 @@ use leafline_types::convert::to_text;
 use leafline_types::{SqlType, Value};
 use std::fmt::Write;
 
-/// `sql` with a value in place of each `?`; the text itself if it has none. `None` if there are not as many, or one has no literal.
+/// Replaces each `?` of `sql` by a value. `None` if their numbers differ, or if a value has no literal.
 pub fn with_values(sql: &str, mode: LexMode, values: &[Value]) -> Option<String> {
     let mut values = values.iter();
     let (mut text, mut copied) = (String::with_capacity(sql.len()), 0);

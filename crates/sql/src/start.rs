@@ -1,15 +1,16 @@
-//! What a database is opened with: system variables and their first values, by the names that MySQL's server has for them in the section
-//! `[mysqld]` of an option file, with underscores or hyphens. A number may end with K, M, G or T (powers of 1024).
+//! The options of an instance, from system variables and their first values. Names are the ones of the
+//! section `[mysqld]` in MySQL's option files, with underscores or hyphens. A number may end with K, M, G or
+//! T (powers of 1024).
 //!
-//! | given then only | is |
+//! | only set at the start | meaning |
 //! |---|---|
-//! | `innodb_buffer_pool_size` | memory for pages |
-//! | `innodb_log_file_size`, `innodb_redo_log_capacity` | what the redo log can grow to, all of its files together |
-//! | `innodb_page_size` | the size of pages, of a database that is made; of another one it has to be that |
-//! | `innodb_flush_log_at_trx_commit` | when commits reach the disk |
-//! | `innodb_use_native_aio` | whether reads in batches may go through io_uring |
-//! | `innodb_buffer_pool_load_at_startup` | whether pages are read in that were in memory when the database was closed |
-//! | `default_authentication_plugin`, `performance_schema_digests_size`, `secure_file_priv` | what these variables show |
+//! | `innodb_buffer_pool_size` | size of the buffer pool |
+//! | `innodb_log_file_size`, `innodb_redo_log_capacity` | capacity of the log, all files together |
+//! | `innodb_page_size` | page size of a new database; an existing one has to have it |
+//! | `innodb_flush_log_at_trx_commit` | flush policy |
+//! | `innodb_use_native_aio` | whether batched reads may use io_uring |
+//! | `innodb_buffer_pool_load_at_startup` | whether to warm up |
+//! | `default_authentication_plugin`, `performance_schema_digests_size`, `secure_file_priv` | the values of these variables |
 
 use crate::accounts::password::AuthPlugin;
 use crate::digest::{DIGESTS, MOST_DIGESTS};
@@ -25,19 +26,19 @@ const POOL_BYTES: RangeInclusive<u64> = 1 << 20..=1 << 50;
 const LOG_BYTES: RangeInclusive<u64> = 1 << 20..=1 << 40;
 const PAGE_BYTES: [u64; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 
-/// What variables come to.
+/// The options that variables give.
 pub(crate) struct Start {
     pub engine: EngineOptions,
     pub globals: Settings,
     pub secure_file_priv: Option<String>,
     pub default_plugin: AuthPlugin,
     pub digests: u64,
-    /// The size that pages have to have.
+    /// The required page size.
     page_bytes: Option<u64>,
 }
 
 impl Start {
-    /// Options, with the values of variables in the place of theirs; of two values the second.
+    /// Applies variables to options; the later of two values counts.
     ///
     /// # Errors
     /// 1193, 1231, 1232 or 1238 for a variable that does not exist or cannot have its value.
@@ -98,7 +99,7 @@ impl Start {
         Ok(())
     }
 
-    /// Gives a variable that can be set later, too, its first global value.
+    /// Sets the first global value of a variable that can be changed later.
     fn set(&mut self, name: &str, text: &str) -> Result<(), MysqlError> {
         let value = match (text.parse::<i64>(), text.parse::<u64>()) {
             (Ok(number), _) => Value::Int(number),
@@ -119,7 +120,7 @@ impl Start {
         .map(drop)
     }
 
-    /// Error 1231 if the database has pages of another size than it was to have.
+    /// Returns error 1231 if the database has another page size than required.
     pub fn check_page_size(&self, bytes: u64) -> Result<(), MysqlError> {
         match self.page_bytes {
             Some(wanted) if wanted != bytes => {
@@ -130,7 +131,7 @@ impl Start {
     }
 }
 
-/// A number of bytes, or of anything, as option files have it.
+/// Parses a number as option files write it.
 fn number(text: &str) -> Option<u64> {
     let shift = match text.bytes().last()?.to_ascii_uppercase() {
         b'K' => 10,

@@ -1,24 +1,25 @@
-//! How long statements of each kind took, all of them since the instance was opened: for who watches a server.
+//! Times of statements by kind since the instance was opened, for monitoring.
 //!
-//! Classes are by powers of four, so that a histogram is small enough for a monitor to keep one for each kind.
+//! The classes of a histogram are powers of four, so that a monitor can store a histogram for each kind.
 
 use crate::status::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Classes: up to 1, 4, 16, .. microseconds.
+/// Number of classes: up to 1, 4, 16, .. microseconds.
 const CLASSES: usize = 15;
 
-/// What is told of the statements of a kind.
+/// The times of statements of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KindTimes {
-    /// What they are called.
+    /// Name of the kind.
     pub kind: &'static str,
-    /// Seconds, and how many took no longer, in ascending order; the last has none.
+    /// Upper ends of the classes in seconds, with the number of statements up to each, ascending; longer
+    /// times are in no class.
     pub classes: Vec<(f64, u64)>,
-    /// How many there were.
+    /// Number of statements.
     pub count: u64,
-    /// How long they took together, seconds.
+    /// Sum of their times, seconds.
     pub sum: f64,
 }
 
@@ -31,7 +32,7 @@ struct Times {
 
 const KINDS: [&str; 7] = ["select", "insert", "update", "delete", "replace", "transaction", "other"];
 
-/// By kind.
+/// Times by kind.
 #[derive(Debug, Default)]
 pub(crate) struct StatementTimes([Times; KINDS.len()]);
 
@@ -48,18 +49,18 @@ fn kind_of(command: Command) -> usize {
 }
 
 impl StatementTimes {
-    /// `times` statements took so long.
+    /// Adds `times` statements of duration `time`.
     pub fn add(&self, command: Command, time: Duration, times: u32) {
         let Some(kind) = self.0.get(kind_of(command)) else { return };
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        // The least power of four microseconds that is not exceeded.
+        // The class is the least power of four microseconds that is not exceeded.
         let bits = u64::BITS - (nanoseconds.saturating_sub(1) / 1000).leading_zeros();
         let class = kind.classes.get(bits.div_ceil(2) as usize).unwrap_or(&kind.longer);
         class.fetch_add(times.into(), Ordering::Relaxed);
         kind.nanoseconds.fetch_add(nanoseconds.saturating_mul(times.into()), Ordering::Relaxed);
     }
 
-    /// What was counted.
+    /// The times of all kinds.
     pub fn all(&self) -> Vec<KindTimes> {
         let of = |(kind, times): (&'static str, &Times)| {
             let (mut sum, mut end) = (0, 1e-6);

@@ -1,4 +1,5 @@
-//! Tables of the server's own, in the database `mysql`: rows that are as durable as any others, read and written by the program itself.
+//! Tables of the server itself, in the database `mysql`: rows as durable as any others, which the program
+//! reads and writes.
 
 use leafline_table::{Engine, Isolation, TableDef, TableSpec, TxnMode};
 use leafline_types::column::value_at;
@@ -8,10 +9,11 @@ use std::sync::Arc;
 /// The database of the server's own tables.
 pub const SYSTEM_DATABASE: &str = "mysql";
 
-/// A row and the clustered key it is found by.
+/// A row and its clustered key.
 pub(crate) type LocatedRow = (Vec<u8>, Vec<Value>);
 
-/// Makes a table with its first rows. The table is known only with the rows in it: a crash leaves both or none.
+/// Creates a table with its first rows. The table enters the catalog with its rows: a crash leaves both or
+/// none.
 pub(crate) fn make(engine: &Arc<Engine>, spec: &TableSpec, rows: &[Vec<Value>]) -> Result<(), MysqlError> {
     engine.ddl().create_database(SYSTEM_DATABASE, Collation::DEFAULT, true)?;
     let table = engine.ddl().create_private_table(spec)?;
@@ -25,7 +27,7 @@ pub(crate) fn make(engine: &Arc<Engine>, spec: &TableSpec, rows: &[Vec<Value>]) 
     Ok(())
 }
 
-/// Puts `row` in the place of the one that `is_it`, or removes that; makes the table if there is none.
+/// Replaces the row for which `is_it` holds by `row`, or removes it; creates a missing table.
 pub(crate) fn put(
     engine: &Arc<Engine>,
     spec: &TableSpec,
@@ -49,7 +51,6 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// All rows of a table.
 pub(crate) fn rows(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<Vec<LocatedRow>, MysqlError> {
     let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     let view = transaction.view();

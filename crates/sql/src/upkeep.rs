@@ -1,7 +1,8 @@
-//! What an instance has learnt is written to its directory once a minute, if it has changed, and when it is closed: the digests
-//! ([`crate::digest`]), unless `leafline_digests_persistent` is off, and what reads have shown of the device, where `leafline_device` is `auto`.
+//! Writes hints of an instance to its directory, once a minute if they have changed, and at the close: the
+//! digests ([`crate::digest`]) unless `leafline_digests_persistent` is off, and the measured device profile
+//! if `leafline_device` is `auto`.
 //!
-//! These are hints. What cannot be written is tried again a minute later, and is nobody's error.
+//! A failed write is not reported; it is tried again a minute later.
 
 use crate::digest::Digests;
 use leafline_access::cost::{Device, Observer, StoredProfile, VersionedProfile};
@@ -12,24 +13,24 @@ use leafline_types::MysqlError;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two looks at what has changed.
+/// Time between two rounds.
 const ROUND: Duration = Duration::from_secs(60);
 
-/// Writes what has changed.
+/// Writes the changed hints.
 pub(crate) struct Keeper {
     env: Arc<dyn Env>,
-    /// The checksum of the digests that were written last.
+    /// Checksum of the digests last written.
     digests: Option<u32>,
     device: Observer,
 }
 
 impl Keeper {
-    /// Of a database's directory.
+    /// A keeper for a database's directory.
     pub fn new(env: Arc<dyn Env>, profile: &StoredProfile) -> Keeper {
         Keeper { env, digests: None, device: Observer::new(profile.observed) }
     }
 
-    /// Writes the digests if they have changed, or removes what was written if they are not to be kept.
+    /// Writes the digests if they have changed, or removes their file if they are not to be kept.
     pub fn digests(&mut self, digests: &Digests, are_kept: bool) {
         self.digests = match are_kept {
             true => digests.save(&*self.env, self.digests).ok(),
@@ -37,7 +38,8 @@ impl Keeper {
         };
     }
 
-    /// Looks at reads of the device, of which `known` is known. If that has become another one, it is written and returned.
+    /// Evaluates measured reads of the device against the profile `known`. Writes and returns the profile if
+    /// it changed.
     pub fn device(
         &mut self,
         samples: &ReadSamples,
@@ -55,14 +57,14 @@ impl Keeper {
         }
         let profile = StoredProfile { observed: self.device.observed, ..(**known).clone() };
         if StoredProfile::may_write(&*self.env).unwrap_or(false) {
-            // Without it the next opening begins where this one did.
+            // If the write fails, the next open starts from the same profile as this one.
             let _ = profile.write(&*self.env);
         }
         Some(profile)
     }
 }
 
-/// Starts the thread that writes, by `round`, once a minute; it ends when that returns false.
+/// Starts the thread, which calls `round` once a minute until it returns false.
 pub(crate) fn start(mut round: impl FnMut() -> bool + Send + 'static) -> Result<Worker, MysqlError> {
     let worker = Worker::start(ThreadName::Upkeep, OnPanic::LeaveOut, Next::After(ROUND), move || {
         if round() { Next::After(ROUND) } else { Next::Never }
@@ -90,7 +92,7 @@ mod tests {
         statements.iter().for_each(|sql| drop(session.execute(sql).unwrap()));
     }
 
-    /// How often statements ran that insert into the table.
+    /// Number of executions of INSERT statements.
     fn inserts(instance: &Instance) -> u64 {
         let all = instance.digests().all().into_iter();
         let inserts =
@@ -175,7 +177,7 @@ mod tests {
         assert!(env.exists(FILE).unwrap(), "the lock of what is written is free");
     }
 
-    /// What is known of the device by a session that has begun a statement, and where the figures are from.
+    /// The device figure of a session after its first statement, and its source.
     fn device(instance: &Arc<Instance>, set: &str) -> (f64, String, String) {
         let mut session = instance.connect().unwrap();
         session.execute(set).unwrap();
@@ -205,13 +207,13 @@ mod tests {
         let begun = device(&instance, "SET leafline_device = 'auto'");
         assert_eq!(begun, (40.0, "class nvme".to_owned(), "class nvme".to_owned()));
         for page in (0..100).flat_map(|page| [page, page + 200]) {
-            // What is on it does not matter.
+            // The content of the page does not matter.
             let _ = store.fault_in(PageNo(100 + page));
         }
         let reads = store.read_samples().single_us.count();
         assert!(reads >= 128, "{reads}");
         instance.keep_what_was_learnt();
-        // However long they took: a step is no larger.
+        // A step has this size at most, however long the reads took.
         let expected = (0..reads / 64).fold(40.0, |time, _| time * 1.5);
         let found = device(&instance, "SET leafline_device = 'auto'");
         assert!((found.0 / expected - 1.0_f64).abs() < 1e-9, "{found:?}, {expected}");

@@ -1,7 +1,8 @@
 //! The locks of GET_LOCK: they have names and are owned by sessions.
 //!
-//! A session may hold any number of locks, and each several times; they end with the session. Before a session waits, the chain of
-//! owners that wait is followed: a session that would wait for itself gets error 3058 at once.
+//! A session may hold any number of locks, and each several times; they end with the session. Before a
+//! session waits, it follows the chain of waiting owners: a session that would wait for itself gets error
+//! 3058 at once.
 
 use leafline_expr::functions::NamedLocks;
 use leafline_types::MysqlError;
@@ -10,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A session that waits for a lock looks this often whether its statement is to stop.
+/// Interval at which a waiting session checks whether its statement was cancelled.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// The locks of all sessions of a server.
@@ -22,14 +23,14 @@ pub(crate) struct UserLocks {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By name: the owning session, and how often it holds the lock.
+    /// The owner of each lock, and how often it holds the lock.
     owners: HashMap<String, (u64, u64)>,
     /// The lock that each waiting session waits for.
     waiting: HashMap<u64, String>,
 }
 
 impl State {
-    /// Whether `session` would wait for itself if it waited for `name`.
+    /// True if `session` would wait for itself by waiting for `name`.
     fn closes_circle(&self, session: u64, name: &str) -> bool {
         let mut name = name;
         while let Some((owner, _)) = self.owners.get(name) {

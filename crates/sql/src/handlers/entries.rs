@@ -1,4 +1,4 @@
-//! The entries of an index that follow a place in it, over all partitions of a table.
+//! Walks the entries of an index from a place, over all partitions of a table.
 
 use leafline_access::Counters;
 use leafline_btree::Direction;
@@ -13,26 +13,26 @@ use std::sync::Arc;
 pub(crate) struct Entry {
     /// Its key.
     pub(crate) key: Vec<u8>,
-    /// The number of its partition; 0 in a table without partitions.
+    /// Number of its partition; 0 in a table without partitions.
     pub(crate) partition: usize,
 }
 
 /// A place in the order of an index.
 #[derive(Clone)]
 pub(crate) enum Place {
-    /// Between entries: before this key in all partitions; `None`: behind the last one.
+    /// Before this key in all partitions; `None` for after the last entry.
     Before(Option<Vec<u8>>),
     /// At an entry.
     At(Entry),
 }
 
 impl Place {
-    /// Before all entries.
+    /// The place before all entries.
     pub(crate) fn first() -> Place {
         Place::Before(Some(Vec::new()))
     }
 
-    /// Behind all entries.
+    /// The place after all entries.
     pub(crate) fn end() -> Place {
         Place::Before(None)
     }
@@ -41,24 +41,24 @@ impl Place {
 /// A walk through an index.
 pub(crate) struct Walk {
     direction: Direction,
-    /// The place that it has come to.
+    /// The place that the walk has reached.
     pub(crate) from: Place,
-    /// The keys that it ends behind begin so; empty: at the end of the index.
+    /// Prefix of the walked keys; empty for all keys.
     within: Vec<u8>,
 }
 
 impl Walk {
-    /// To the end of the index.
+    /// A walk to the end of the index.
     pub(crate) fn new(direction: Direction, from: Place) -> Walk {
         Walk { direction, from, within: Vec::new() }
     }
 
-    /// Over the keys that begin with these bytes.
+    /// A walk over the keys with a prefix.
     pub(crate) fn within(prefix: Vec<u8>) -> Walk {
         Walk { direction: Direction::Forward, from: Place::Before(Some(prefix.clone())), within: prefix }
     }
 
-    /// The place behind what it walks over.
+    /// The place after the last walked entry.
     pub(crate) fn end(&self) -> Place {
         match self.direction {
             Direction::Forward if self.within.is_empty() => Place::end(),
@@ -67,12 +67,12 @@ impl Walk {
         }
     }
 
-    /// Comes to an entry.
+    /// Moves the walk to an entry.
     pub(crate) fn pass(&mut self, entry: Entry) {
         self.from = Place::At(entry);
     }
 
-    /// Counts a step.
+    /// Counts a step in the `Handler_*` counters.
     pub(crate) fn count(&self, counters: &mut Counters) {
         match self.direction {
             Direction::Forward => counters.handler_read_next += 1,
@@ -81,7 +81,7 @@ impl Walk {
     }
 
     fn seek(&self, cursor: &mut EntryCursor, partition: usize) {
-        // The least key above another one is that key and a zero.
+        // The least key above another is that key and a zero byte.
         let above = |key: &[u8]| [key, &[0]].concat();
         match (self.direction, &self.from) {
             (Direction::Forward, Place::Before(Some(key))) => cursor.seek(key),
@@ -98,17 +98,17 @@ impl Walk {
         }
     }
 
-    /// The order in which it comes to entries.
+    /// Compares entries in the order of the walk.
     fn compare(&self, one: &Entry, other: &Entry) -> Ordering {
         let order = one.key.cmp(&other.key).then(one.partition.cmp(&other.partition));
         if self.direction == Direction::Forward { order } else { order.reverse() }
     }
 }
 
-/// The next entries, as many as asked for or all that are left.
+/// The next entries: as many as asked for, or all that are left.
 ///
 /// # Errors
-/// Reading the index fails with the errors of [`ReadView::entries`] and of its cursor.
+/// Errors of [`ReadView::entries`] and of its cursor.
 pub(crate) fn next_entries(
     view: &ReadView,
     table: &Arc<TableDef>,

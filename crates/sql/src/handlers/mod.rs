@@ -1,4 +1,4 @@
-//! The handlers that a session has opened by HANDLER .. OPEN, and the places where they stand.
+//! The handlers that a session has opened by HANDLER .. OPEN, with their places.
 
 pub(crate) mod entries;
 
@@ -9,12 +9,12 @@ use leafline_table::TableDef;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The handlers of a session, by their names in lower case.
+/// The handlers of a session by name, in lower case.
 #[derive(Default)]
 pub(crate) struct OpenHandlers(pub(crate) BTreeMap<String, OpenHandler>);
 
 impl OpenHandlers {
-    /// Takes their places from those of the tables that `concerns` holds for, by database and name: they begin anew.
+    /// Takes away the places of handlers whose table satisfies `concerns`; they begin again.
     pub(crate) fn lose_places(&mut self, concerns: impl Fn(&TableName) -> bool) {
         self.0
             .values_mut()
@@ -22,22 +22,22 @@ impl OpenHandlers {
             .for_each(|handler| handler.place = None);
     }
 
-    /// Closes those of a table that the session is about to change.
+    /// Closes the handlers of a table that the session is about to change.
     pub(crate) fn close_those_of(&mut self, database: &str, table: &str) {
         self.0
             .retain(|_, handler| handler.definition.database != database || handler.definition.name != table);
     }
 }
 
-/// A handler.
+/// An open handler.
 pub(crate) struct OpenHandler {
-    /// The table, with its database.
+    /// The table's name, with its database.
     pub(crate) table: TableName,
     pub(crate) alias: Ident,
     pub(crate) definition: Arc<TableDef>,
     /// The columns of `SELECT *`, and their positions in the table.
     pub(crate) shown: (Vec<ColumnMeta>, Vec<usize>),
-    /// Where it stands, and in which order.
+    /// The place, and its order.
     pub(crate) place: Option<(Order, Place)>,
 }
 

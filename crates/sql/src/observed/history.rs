@@ -1,4 +1,4 @@
-//! Which statements took most time, by the time when: a sample now and then, of the last half hour.
+//! Samples of the statements with the most time, over the last half hour.
 
 use super::statements::StatementId;
 use crate::digest::Digest;
@@ -8,35 +8,35 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Samples that are kept.
+/// Number of kept samples.
 const SAMPLES: usize = 360;
-/// Kinds of statements that are told apart in a sample.
+/// Number of digests in a sample.
 const TOP: usize = 12;
 
-/// What ran between one look and the next.
+/// The statements that ended between two looks.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// When it was taken, milliseconds since 1970.
+    /// Time of the sample, milliseconds since 1970.
     pub at: u64,
-    /// How long it is since the one before.
+    /// Time since the previous sample.
     pub length: Duration,
-    /// How long statements took that ended meanwhile, and how many there were, the most time first.
+    /// Digests with their time and number of executions, the most time first.
     pub loads: Vec<(StatementId, Duration, u64)>,
-    /// The same of all others.
+    /// Time and executions of all other statements.
     pub rest: (Duration, u64),
 }
 
-/// The samples.
+/// Takes and keeps samples.
 #[derive(Debug, Default)]
 pub struct History {
-    /// What was counted at the last look, by where the digest is.
+    /// The figures at the last look, by the address of the digest.
     last: HashMap<usize, (Weak<Digest>, Duration, u64)>,
     looked: Option<SystemTime>,
     samples: VecDeque<Sample>,
 }
 
 impl History {
-    /// Takes a look.
+    /// Takes a sample.
     pub fn look(&mut self, instance: &Instance) {
         let now = SystemTime::now();
         let mut grown: Vec<(Arc<Digest>, Duration, u64)> = Vec::new();
@@ -47,7 +47,7 @@ impl History {
             let before = self.last.remove(&place).filter(|(known, ..)| known.strong_count() > 0);
             let (time, executions) = before.map_or((Duration::ZERO, 0), |(_, time, count)| (time, count));
             counted.insert(place, (Arc::downgrade(&digest), counts.time, counts.executions));
-            // They may have been counted anew.
+            // The digest may have been reset.
             let more = counts.executions.checked_sub(executions).unwrap_or(counts.executions);
             let took = counts.time.checked_sub(time).unwrap_or(counts.time);
             if more > 0 {
@@ -75,7 +75,7 @@ impl History {
         self.samples.push_back(Sample { at: u64::try_from(at).unwrap_or(u64::MAX), length, loads, rest });
     }
 
-    /// Those that are kept, oldest first.
+    /// The kept samples, oldest first.
     pub fn samples(&self) -> impl Iterator<Item = &Sample> {
         self.samples.iter()
     }

@@ -1,6 +1,7 @@
-//! What who watches a server may ask an instance for, without a session.
+//! Figures of an instance for monitoring, which needs no session.
 //!
-//! Nothing of this reads pages of tables, but for [`page_map`](Instance::page_map), which reads branches, a bounded number of them.
+//! No function here reads pages of tables, except [`page_map`](Instance::page_map), which reads a bounded
+//! number of branches.
 
 mod history;
 mod page_map;
@@ -17,43 +18,43 @@ use crate::status::{self, Is};
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::{IndexDef, TableDef};
 
-/// How often an index was used.
+/// Number of uses of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexUse {
-    /// Its database.
+    /// The database.
     pub database: String,
-    /// Its table.
+    /// The table.
     pub table: String,
-    /// Its name.
+    /// The index.
     pub index: String,
-    /// Runs of plans that may read it, but for the last few of each plan.
+    /// Executions of plans that may read it, without the last few of each plan.
     pub uses: u64,
 }
 
-/// An index as it is stored.
+/// A stored index: of a table or of a partition.
 struct StoredIndex<'i> {
     table: &'i TableDef,
-    /// The partition's name, of a table that has any.
+    /// Name of the partition, if the table has any.
     partition: Option<&'i str>,
-    /// The table, or its partition.
+    /// The table or its partition.
     stored: &'i TableDef,
     index: &'i IndexDef,
 }
 
 impl Instance {
-    /// The status variables of the server as numbers, but for those that are made of others.
+    /// The status variables of the server as numbers, without derived ones.
     pub fn status(&self) -> Vec<(&'static str, u64, Is)> {
         let storage = self.storage_counters();
         let (counters, commands) = (self.global_counters(), self.global_commands());
         status::observed((&counters, &commands), &storage, &self.gauges())
     }
 
-    /// How long statements of each kind took.
+    /// Times of statements of each kind.
     pub fn times_by_kind(&self) -> Vec<KindTimes> {
         self.statement_times().all()
     }
 
-    /// Shows each index of the tables that are users', of each partition, until `each` has enough.
+    /// Calls `each` for every index of users' tables, once for each partition, until it returns false.
     fn for_each_index(&self, each: &mut dyn FnMut(StoredIndex<'_>) -> bool) {
         let catalog = self.engine().catalog();
         let names =
@@ -70,7 +71,7 @@ impl Instance {
         }
     }
 
-    /// How often each index was used, those of tables with partitions together.
+    /// Number of uses of each index; the partitions of a table count together.
     pub fn uses_by_index(&self) -> Vec<IndexUse> {
         let catalog = self.engine().catalog();
         let mut found = Vec::new();

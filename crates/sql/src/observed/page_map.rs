@@ -1,4 +1,4 @@
-//! Where the pages of an index lie, how full they are and what of them is in memory.
+//! The position of an index's leaves in the file, how full they are, and which are in memory.
 
 use super::StoredIndex;
 use crate::instance::Instance;
@@ -6,49 +6,50 @@ use leafline_btree::TreeMap;
 use leafline_table::{TableError, Tree};
 use leafline_types::MysqlError;
 
-/// Leaves of an index that are looked at; of larger ones so many in all, spread evenly.
+/// Limit of the examined leaves of an index; in larger ones as many leaves are spread evenly.
 const MOST_LEAVES: usize = 4096;
 
-/// An index from outside.
+/// Size and use of an index.
 #[derive(Clone, Debug)]
 pub struct IndexSize {
-    /// Its database.
+    /// The database.
     pub database: String,
-    /// Its table.
+    /// The table.
     pub table: String,
-    /// Its name.
+    /// The index.
     pub index: String,
-    /// The partition, of a table that has any.
+    /// The partition, if the table has any.
     pub partition: Option<String>,
-    /// The columns that it is ordered by.
+    /// The columns of the index, in its order.
     pub columns: Vec<String>,
-    /// No two entries are alike.
+    /// True for a unique index.
     pub is_unique: bool,
-    /// It is the table itself.
+    /// True for the clustered index.
     pub is_clustered: bool,
-    /// Runs of plans that may read it; those of a partitioned table count for each partition.
+    /// Executions of plans that may read it; an index of a partitioned table has one number for all
+    /// partitions.
     pub uses: u64,
-    /// Pages that it takes.
+    /// Number of pages.
     pub pages: u64,
-    /// Pages of it that are in memory.
+    /// Number of pages in memory.
     pub resident: u64,
 }
 
 /// The leaves of an index.
 #[derive(Clone, Debug)]
 pub struct PageMap {
-    /// Stretches of neighbours, in the order of keys.
+    /// Groups of neighbouring leaves, in the order of keys.
     pub tree: TreeMap,
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_bytes: u64,
-    /// Pages of the file.
+    /// Number of pages of the file.
     pub file_pages: u64,
-    /// Levels, the leaves included.
+    /// Number of levels, including the leaves.
     pub levels: u32,
 }
 
 impl Instance {
-    /// The indexes of all tables, by name: what can be said of them without looking at a page.
+    /// The indexes of all tables, by name, as far as they can be described without reading a page.
     pub fn index_sizes(&self) -> Vec<IndexSize> {
         let store = self.engine().store();
         let segments = store.segments();
@@ -56,7 +57,7 @@ impl Instance {
         self.for_each_index(&mut |StoredIndex { table, partition, stored, index }| {
             let segment = segments.iter().find(|segment| segment.id == index.tree);
             let column = |at: &usize| table.columns.get(*at).map(|column| column.name.clone());
-            // Plans name the indexes of the table.
+            // Plans refer to the index of the table, not of the partition.
             let of_table = table.index(&index.name).map_or(index.id, |of_table| of_table.id);
             found.push(IndexSize {
                 database: table.database.clone(),
@@ -75,10 +76,10 @@ impl Instance {
         found
     }
 
-    /// The leaves of an index; none if there is no such index.
+    /// The leaves of an index; `None` if there is no such index.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn page_map(
         &self,
         database: &str,

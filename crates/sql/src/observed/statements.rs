@@ -1,4 +1,4 @@
-//! What was counted of statements that are alike, as figures.
+//! The figures of statement digests.
 
 use crate::digest::{Digest, quantile};
 use crate::instance::Instance;
@@ -6,29 +6,29 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What names statements that are alike.
+/// The name of a digest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StatementId {
-    /// The database they ran in.
+    /// The current database of the statements.
     pub schema: Option<String>,
     /// The digest, 64 hexadecimal digits.
     pub digest: String,
 }
 
-/// What was counted of statements that are alike. `performance_schema.events_statements_summary_by_digest` says what each figure means.
+/// Figures of a digest, as in `performance_schema.events_statements_summary_by_digest`.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct StatementFigures {
-    /// None: the statements that there were too many of to be told apart.
+    /// `None` for statements counted together after the limit of digests.
     pub id: Option<StatementId>,
     pub text: Option<String>,
-    /// One of them, as it came, if one was kept.
+    /// True if a sample statement was kept.
     pub has_sample: bool,
     pub executions: u64,
     pub time: Duration,
     pub least_time: Duration,
     pub most_time: Duration,
-    /// What 95 %, 99 % and 99.9 % of them did not exceed.
+    /// Times that 95 %, 99 % and 99.9 % of executions did not exceed.
     pub quantiles: [Duration; 3],
     pub lock_time: Duration,
     pub errors: u64,
@@ -88,7 +88,7 @@ fn figures(digest: &Digest) -> StatementFigures {
 }
 
 impl Instance {
-    /// Up to `most` kinds of statements, those first that took most time.
+    /// Up to `most` digests, the ones with the most time first.
     pub fn statements(&self, most: usize) -> Vec<StatementFigures> {
         let all = self.digests().all().into_iter().map(|digest| (digest.counts(), digest));
         let mut all: Vec<_> = all
@@ -99,7 +99,7 @@ impl Instance {
         all.iter().take(most).map(|(_, digest)| figures(digest)).collect()
     }
 
-    /// One of the statements that are alike, as it came.
+    /// The sample statement of a digest.
     pub fn sample_of(&self, id: &StatementId) -> Option<String> {
         let digest = self.digest_of(id)?;
         digest.sample().map(str::to_owned)

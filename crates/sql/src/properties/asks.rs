@@ -1,4 +1,4 @@
-//! The privileges that a statement asks for before it is bound or run.
+//! The privileges that a statement needs before it is bound or run.
 
 use leafline_syntax::ast::{
     AlterTable, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem, Ident, LoadIndex, SetItem,
@@ -6,18 +6,19 @@ use leafline_syntax::ast::{
 };
 use leafline_syntax::{Privilege, Privileges};
 
-/// What a statement asks for before it is bound or run.
+/// The privileges that a statement needs before it is bound or run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Asks<'s> {
-    /// Nothing: the binder asks for each table, the statement asks when it knows the names, or it is about its session alone.
+    /// None: the binder checks each table, or the statement checks once it knows the names, or it concerns
+    /// its session alone.
     Nothing,
-    /// One of these global privileges.
+    /// At least one of these global privileges.
     Any(&'static [Privilege]),
     /// A privilege on a database; without a name on the current one.
     Database(Privilege, Option<&'s Ident>),
-    /// Privileges on tables. Temporary tables of the session are free.
+    /// Privileges on tables. The session's temporary tables need none.
     Tables(Privileges, &'s [TableName]),
-    /// Privileges on names, whatever temporary tables there are.
+    /// Privileges on names, even if they name temporary tables.
     Names(Privileges, &'s [TableName]),
     /// CREATE TABLE.
     NewTable(&'s CreateTable),
@@ -35,11 +36,11 @@ pub(crate) enum Asks<'s> {
     ExportedTable(&'s TableName),
     /// LOAD INDEX INTO CACHE.
     CachedIndexes(&'s [LoadIndex]),
-    /// ADVISE on the statements of everybody.
+    /// ADVISE on the statements of all sessions.
     Advice,
     /// SHOW.
     Show(&'s Show),
-    /// Any privilege on a table whose columns are shown.
+    /// Any privilege on the table whose columns are shown.
     Columns(&'s TableName),
     /// SET.
     Settings(&'s [SetItem]),
@@ -49,6 +50,6 @@ pub(crate) enum Asks<'s> {
     AlteredUsers(&'s [UserSpec], UserOptions),
     /// LOCK TABLES.
     LockedTables(&'s [TableLock]),
-    /// PROCESS, for a connection of another user.
+    /// PROCESS, if the connection belongs to another user.
     Connection(u64),
 }

@@ -1,4 +1,4 @@
-//! The commands of MySQL's `Com_*` counters that count INSERT, UPDATE, DELETE, DROP, REVOKE and SHOW, whose kinds have several.
+//! The `Com_*` counters of INSERT, UPDATE, DELETE, DROP, REVOKE and SHOW, which have several each.
 
 use crate::command::Command;
 use leafline_syntax::ast::{
@@ -52,7 +52,7 @@ pub(super) fn show(kind: &ShowKind) -> Command {
         ShowKind::Variables { .. } => Command::ShowVariables,
         ShowKind::Warnings { .. } => Command::ShowWarnings,
         ShowKind::Errors { .. } => Command::ShowErrors,
-        // MySQL takes them for `SELECT @@warning_count` and `SELECT @@error_count`.
+        // MySQL parses these as `SELECT @@warning_count` and `SELECT @@error_count`.
         ShowKind::WarningCount | ShowKind::ErrorCount => Command::Select,
         ShowKind::DeviceProfile => Command::Other,
         ShowKind::Engines => Command::ShowStorageEngines,

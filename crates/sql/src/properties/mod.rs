@@ -1,11 +1,11 @@
 //! The properties of each kind of statement: one row for each, as in MySQL's `sql_command_flags`.
 //!
-//! [`properties`] matches every kind and has no arm for the rest, so a new kind of statement does not compile until its row is
-//! written. Whoever handles statements of all kinds (the dispatcher, the rights of accounts, the counters, the slow query log) reads
-//! the row and does not look at the kind itself.
+//! [`properties`] matches every kind without a default arm, so a new kind of statement does not compile until
+//! its row is written. Code for all kinds (the dispatcher, the checks of rights, the counters, the slow query
+//! log) reads the row instead of the kind.
 //!
-//! Each row begins from the properties of its class ([`planned`], [`definition`], [`maintenance`], [`of_accounts`], [`plain`]) and says
-//! in what it differs from it.
+//! A row begins with the properties of its class ([`planned`], [`definition`], [`maintenance`],
+//! [`of_accounts`], [`plain`]) and states the differences.
 
 mod asks;
 mod command_of;
@@ -25,25 +25,25 @@ use std::slice;
 /// The properties of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Properties<'s> {
-    /// The counter of `SHOW STATUS` that counts it.
+    /// The `SHOW STATUS` counter of the statement.
     pub(crate) command: Command,
-    /// The privileges it asks for before it is bound or run.
+    /// The privileges that the statement needs before it is bound or run.
     pub(crate) asks: Asks<'s>,
-    /// How it is run.
+    /// How the statement runs.
     pub(crate) runs: Runs,
-    /// Whether it commits the open transaction.
+    /// Whether the statement commits the open transaction.
     pub(crate) commits: Commits,
-    /// What it changes beside the rows of tables.
+    /// What the statement changes besides rows of tables.
     pub(crate) changes: Changes<'s>,
     /// Whether the diagnostics area is emptied before it runs.
     pub(crate) diagnostics: Diagnostics,
-    /// The switch of the slow query log that it obeys.
+    /// The switch of the slow query log that applies.
     pub(crate) logging: SlowLogging,
-    /// Whether PREPARE takes it.
+    /// Whether PREPARE accepts the statement.
     pub(crate) prepares: Prepares,
 }
 
-/// How statements of a kind are run.
+/// How statements of a kind run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Runs {
     /// The binder and the optimizer make a plan, which may be kept and run again, or shown by EXPLAIN.
@@ -55,59 +55,60 @@ pub(crate) enum Runs {
 /// Whether a statement commits the open transaction before it runs (manual: "Statements That Cause an Implicit Commit").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Commits {
-    /// The transaction goes on.
+    /// The transaction continues.
     Never,
     /// The transaction is committed.
     First,
 }
 
-/// What a statement changes beside the rows of tables.
+/// What a statement changes besides rows of tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Changes<'s> {
     /// Nothing, or the state of its session.
     Nothing,
-    /// Definitions. A transaction that is READ ONLY refuses it (1792), also where the tables are temporary, and a server that is
-    /// `read_only` refuses it (1290) unless it is about temporary tables alone.
+    /// Definitions. A READ ONLY transaction refuses the statement (1792), even for temporary tables. A server
+    /// that is `read_only` refuses it (1290) unless it concerns temporary tables alone.
     Definitions(About<'s>),
-    /// Accounts, grants or resource groups. A server that is `read_only` refuses it; a transaction does not.
+    /// Accounts, grants or resource groups. A server that is `read_only` refuses the statement; a READ ONLY
+    /// transaction does not.
     Accounts,
 }
 
-/// The tables that a statement defines.
+/// Whether a statement defines temporary tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum About<'s> {
-    /// They are not temporary, or the statement is about something else.
+    /// No temporary tables.
     Shared,
     /// The statement says TEMPORARY.
     Temporary,
-    /// The tables of these names, which may be temporary ones.
+    /// The tables of these names, which may be temporary.
     Named(&'s [TableName]),
 }
 
-/// Whether the diagnostics area is emptied before a statement runs.
+/// Whether the diagnostics area is cleared before a statement runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Diagnostics {
-    /// It is emptied: the statement's own conditions go there.
+    /// It is cleared for the statement's own conditions.
     Own,
-    /// The statement shows those of the statement before.
+    /// It is kept: the statement shows the conditions of the previous one.
     OfBefore,
 }
 
-/// The switch of the slow query log that a statement obeys.
+/// The switch of the slow query log that applies to a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlowLogging {
-    /// It is logged when it is slow.
+    /// The statement is logged when it is slow.
     Always,
-    /// It is logged when it is slow and `log_slow_admin_statements` is on.
+    /// The statement is logged when it is slow and `log_slow_admin_statements` is on.
     Administrative,
 }
 
-/// Whether PREPARE takes a statement.
+/// Whether PREPARE accepts a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prepares {
-    /// It does.
+    /// PREPARE accepts it.
     Yes,
-    /// Error 1295.
+    /// PREPARE fails with error 1295.
     No,
 }
 
@@ -125,7 +126,7 @@ fn plain<'s>(command: Command, asks: Asks<'s>) -> Properties<'s> {
     }
 }
 
-/// A statement that is bound and planned. The binder asks for the tables.
+/// A statement that is bound and planned. The binder checks the privileges on tables.
 fn planned<'s>(command: Command, asks: Asks<'s>) -> Properties<'s> {
     Properties { runs: Runs::Planned, ..plain(command, asks) }
 }
@@ -135,7 +136,7 @@ fn definition<'s>(command: Command, asks: Asks<'s>) -> Properties<'s> {
     plain(command, asks).commits().about(About::Shared)
 }
 
-/// A statement that looks after tables and gives rows about each.
+/// A maintenance statement, which returns rows for each table.
 fn maintenance<'s>(command: Command, asks: Asks<'s>) -> Properties<'s> {
     plain(command, asks).commits().administrative()
 }
@@ -150,7 +151,7 @@ impl<'s> Properties<'s> {
         Properties { commits: Commits::First, ..self }
     }
 
-    /// Statements about temporary tables do not commit.
+    /// Marks a statement about temporary tables, which does not commit.
     fn temporary(self, temporary: bool) -> Properties<'s> {
         match temporary {
             true => Properties { commits: Commits::Never, ..self.about(About::Temporary) },
@@ -216,7 +217,7 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         K::RenameTable(rename) => definition(C::RenameTable, Asks::Renamed(&rename.tables)),
         K::Truncate(name) => definition(C::Truncate, table(P::Drop, name)).about_table(name),
         K::ExportTable { table, .. } => plain(C::Other, Asks::ExportedTable(table)).commits(),
-        // The statement asks for the name of the table when it knows the name.
+        // The statement checks the name of the table once it knows it.
         K::ImportTable { .. } => definition(C::Import, FILES),
         K::MaintainPartitions(wanted) => {
             maintenance(C::AlterTable, of_partitions(wanted)).about(About::Shared)
@@ -236,18 +237,18 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         K::Handler(handler) => of_handler(handler),
         K::Advise { workload: None, verify: true } => plain(C::Other, Asks::Advice).commits(),
         K::Advise { workload: None, verify: false } => plain(C::Other, Asks::Advice),
-        // Each statement of the workload asks for itself.
+        // Each statement of the workload is checked by itself.
         K::Advise { workload: Some(_), verify: true } => plain(C::Other, Asks::Nothing).commits(),
         K::Advise { workload: Some(_), verify: false } => plain(C::Other, Asks::Nothing),
         K::Show(show) => shown(show),
         K::Describe { table, .. } => plain(C::ShowFields, Asks::Columns(table)),
-        // The session asks where it looks the database up, for the protocol's command too.
+        // The session checks in its lookup of the database, which the protocol's command uses, too.
         K::Use(_) => plain(C::ChangeDatabase, Asks::Nothing),
         K::Set(items) => set(items),
         K::Flush(items) => plain(C::Flush, Asks::Flush(items)).commits(),
-        // KILL asks when it knows the number.
+        // KILL checks once it knows the connection.
         K::Kill { .. } => plain(C::Kill, Asks::Nothing),
-        // The statement of the text asks for itself.
+        // The prepared statement is checked by itself.
         K::Prepare { .. } => plain(C::Prepare, Asks::Nothing).not_prepared(),
         K::Execute { .. } => plain(C::Execute, Asks::Nothing).not_prepared(),
         K::Deallocate(_) => plain(C::Deallocate, Asks::Nothing).not_prepared(),
@@ -259,7 +260,7 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         }
         K::DropUser { .. } => of_accounts(C::DropUser, CREATE_USER).about(About::Shared),
         K::RenameUser(_) => of_accounts(C::RenameUser, CREATE_USER),
-        // The accounts ask that who grants holds what is granted.
+        // The accounts check that the grantor holds the granted privileges.
         K::Grant(_) => of_accounts(C::Grant, Asks::Nothing),
         K::Revoke(revoke) => of_accounts(command_of::revoke(revoke), Asks::Nothing),
         K::LockTables(locks) => plain(C::LockTables, Asks::LockedTables(locks)),
@@ -277,7 +278,7 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
 
 const FILES: Asks<'_> = Asks::Any(&[Privilege::File]);
 const CREATE_USER: Asks<'_> = Asks::Any(&[Privilege::CreateUser]);
-/// ANALYZE, OPTIMIZE and REPAIR ask for these, as in MySQL.
+/// Privileges for ANALYZE, OPTIMIZE and REPAIR, as in MySQL.
 const MAINTENANCE: Privileges = Privileges::of_both(Privilege::Select, Privilege::Insert);
 
 fn tables(wanted: impl Into<Privileges>, names: &[TableName]) -> Asks<'_> {
@@ -295,7 +296,7 @@ fn destination(into: &SelectInto) -> Asks<'_> {
     }
 }
 
-/// EXPLAIN is planned and counted as its statement is, and asks for the same. Nothing is changed.
+/// EXPLAIN is planned and counted like its statement, and needs the same privileges. It changes nothing.
 fn explained<'s>(statement: &Properties<'s>) -> Properties<'s> {
     Properties { runs: statement.runs, ..plain(statement.command, statement.asks) }
 }
@@ -308,7 +309,7 @@ fn altered<'s>(command: Command, asks: Asks<'s>, table: &'s TableName) -> Proper
 fn of_handler(handler: &Handler) -> Properties<'_> {
     match handler {
         Handler::Open { table: name, .. } => plain(Command::HandlerOpen, table(Privilege::Select, name)),
-        // HANDLER .. OPEN has asked for the table, which is looked up again.
+        // HANDLER .. OPEN has checked the table, which READ looks up again.
         Handler::Read { .. } => plain(Command::HandlerRead, Asks::Nothing),
         Handler::Close(_) => plain(Command::HandlerClose, Asks::Nothing),
     }

@@ -1,10 +1,11 @@
-//! The row of each kind of statement, as one line of text: a change of a row is seen in `statements.txt`.
+//! Prints the row of each kind of statement as a line of text, so that a changed row shows in
+//! `statements.txt`.
 
 use super::{Changes, Commits, Diagnostics, Properties, Runs, SlowLogging, properties};
 use leafline_syntax::LexMode;
 use std::fmt::Write;
 
-/// The properties but the privileges, which `accounts/tests.rs` looks at.
+/// Formats the properties except the privileges, which `accounts/tests.rs` checks.
 fn shown(properties: &Properties<'_>) -> String {
     let mut text = format!("{:?}", properties.command);
     let mut add = |word: &str, is: bool| {

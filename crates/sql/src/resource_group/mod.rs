@@ -1,9 +1,10 @@
-//! Resource groups: which processors the threads of a statement may run on, and how urgent they are.
+//! Resource groups: the processors and the priority of the threads of statements.
 //!
-//! A group is a row of `mysql.resource_groups`, and in memory an object that sessions refer to, so that a change of it reaches them. The
-//! two groups that are always there, `USR_default` and `SYS_default`, are neither stored nor changed; who is in the first is in no
-//! group at all. A session, or the hint of a statement, names a group; a statement's thread is under its controls while it
-//! works ([`thread`]), and threads that it starts inherit them.
+//! A group is a row of `mysql.resource_groups`, and in memory an object that sessions refer to, so that a
+//! change applies to them at once. The two default groups, `USR_default` and `SYS_default`, always exist and
+//! are neither stored nor changed; a session in `USR_default` is under no control at all. A session, or the
+//! hint of a statement, names a group. The group controls the statement's thread while it works ([`thread`]),
+//! and new threads inherit its controls.
 
 mod stored;
 #[cfg(test)]
@@ -19,52 +20,52 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The group of sessions that are in no other.
+/// The group of sessions without another one.
 pub(crate) const USER_DEFAULT: &str = "USR_default";
-/// That of the threads of the program.
+/// The group of the program's own threads.
 pub(crate) const SYSTEM_DEFAULT: &str = "SYS_default";
 
-/// A group.
+/// A resource group.
 #[derive(Debug)]
 pub(crate) struct ResourceGroup {
     pub name: String,
-    /// It is for threads of the program, not for those of sessions.
+    /// True for threads of the program, false for threads of sessions.
     pub of_system: bool,
     pub state: RwLock<GroupState>,
 }
 
-/// What can be changed of a group.
+/// The changeable part of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupState {
     pub controls: Controls,
-    /// Sessions may be put into it.
+    /// True if sessions may join it.
     pub enabled: bool,
 }
 
 impl ResourceGroup {
-    /// Priorities that it may have: user groups can only be less urgent than others.
+    /// Bounds of the priority: user groups can only have a lower priority than normal.
     pub fn priorities(of_system: bool) -> (i32, i32) {
         if of_system { (-20, 0) } else { (0, 19) }
     }
 }
 
-/// The groups of an instance.
+/// The resource groups of an instance.
 pub(crate) struct ResourceGroups {
     engine: Arc<Engine>,
-    /// By name in lower case.
+    /// Groups by name in lower case.
     groups: RwLock<BTreeMap<String, Arc<ResourceGroup>>>,
     /// One statement changes groups at a time.
     pub changing: Mutex<()>,
-    /// The processors that there are for the program.
+    /// The processors that the program may use.
     processors: Vec<u32>,
-    /// The program may make threads more urgent than others, so that a priority can be put back.
+    /// True if the program may raise priorities, so that a priority can be restored.
     pub sets_priority: bool,
     /// Why the groups could not be read.
     unread: Option<MysqlError>,
 }
 
 impl ResourceGroups {
-    /// Reads the groups. If that fails, groups can be neither used nor changed: no reason not to open the database.
+    /// Reads the groups. On failure groups can be neither used nor changed, but the database opens.
     pub fn open(engine: &Arc<Engine>) -> ResourceGroups {
         let processors = thread::processors();
         let (groups, unread) = match stored::read(engine) {
@@ -89,10 +90,10 @@ impl ResourceGroups {
         }
     }
 
-    /// The group of that name.
+    /// Finds a group by name.
     ///
     /// # Errors
-    /// 3651 if there is none; why they could not be read.
+    /// 3651 if there is none; the error of reading the groups.
     pub fn find(&self, name: &str) -> Result<Arc<ResourceGroup>, MysqlError> {
         let found = self.groups.read().get(&name.to_lowercase()).cloned();
         found.ok_or_else(|| match &self.unread {
@@ -106,15 +107,15 @@ impl ResourceGroups {
         self.groups.read().values().cloned().collect()
     }
 
-    /// Whether a group is one of those that are always there.
+    /// True for the two default groups.
     pub fn is_default(name: &str) -> bool {
         name.eq_ignore_ascii_case(USER_DEFAULT) || name.eq_ignore_ascii_case(SYSTEM_DEFAULT)
     }
 
-    /// Adds a group, or gives one another state, on disk and then in memory.
+    /// Adds or changes a group, on disk and then in memory.
     ///
     /// # Errors
-    /// What the engine returns.
+    /// Errors of the engine.
     pub fn put(&self, name: &str, of_system: bool, state: GroupState) -> Result<(), MysqlError> {
         let row = stored::row(name, of_system, &state);
         system_table::put(&self.engine, &stored::table(), stored::is_of(name), Some(&row))?;
@@ -132,14 +133,14 @@ impl ResourceGroups {
     /// Removes a group.
     ///
     /// # Errors
-    /// What the engine returns.
+    /// Errors of the engine.
     pub fn remove(&self, name: &str) -> Result<(), MysqlError> {
         system_table::put(&self.engine, &stored::table(), stored::is_of(name), None)?;
         self.groups.write().remove(&name.to_lowercase());
         Ok(())
     }
 
-    /// The processors that VCPU names, all if it names none, ascending.
+    /// The processors that VCPU names, ascending; all if it names none.
     ///
     /// # Errors
     /// 3652, 3653.
@@ -161,7 +162,7 @@ impl ResourceGroups {
     }
 }
 
-/// Processors as ranges: `0-3,5`.
+/// Formats processors as ranges: `0-3,5`.
 pub(crate) fn ranges_text(processors: &[u32]) -> String {
     let mut text = String::new();
     let mut rest = processors;

@@ -1,4 +1,4 @@
-//! Resource groups on disk: the table `mysql.resource_groups`, made with the first of them.
+//! Resource groups on disk: the table `mysql.resource_groups`, created with the first group.
 
 use super::{GroupState, ResourceGroup, ranges_text};
 use crate::resource_group::thread::Controls;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const TABLE: &str = "resource_groups";
 const SYSTEM: &str = "SYSTEM";
 const USER: &str = "USER";
-/// Characters of a list of processors: more than 1,024 of them take.
+/// Length of a list of processors in characters: enough for more than 1,024 of them.
 const LIST_LEN: u32 = 4096;
 
 pub(super) fn table() -> TableSpec {
@@ -48,7 +48,7 @@ pub(super) fn row(name: &str, of_system: bool, state: &GroupState) -> [Value; 5]
     ]
 }
 
-/// Whether a row is that of the group of a name.
+/// True if a row is the one of this group.
 pub(super) fn is_of(name: &str) -> impl Fn(&[Value]) -> bool {
     let name = name.to_lowercase();
     move |row| row.first().and_then(Value::as_str).is_some_and(|other| other.to_lowercase() == name)

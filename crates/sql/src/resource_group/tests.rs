@@ -1,4 +1,4 @@
-//! Groups that are kept, and where the threads of statements run.
+//! Stored groups, and the processors that statements run on.
 
 use super::thread::processors;
 use crate::{Instance, InstanceOptions, Outcome, Session};
@@ -85,7 +85,7 @@ fn a_priority_that_a_group_cannot_have_is_refused_or_ignored() {
     }
 }
 
-/// Runs a statement that waits, until it waits under the controls that are expected of its thread.
+/// Runs a statement that waits, and checks the processors of its thread while it waits.
 fn waits_on(instance: &Arc<Instance>, before: &'static str, sql: &'static str, expected: &[u32]) {
     let mut holder = instance.connect().unwrap();
     run(&mut holder, "SELECT GET_LOCK('gate', 0)").unwrap();
@@ -125,7 +125,7 @@ fn the_thread_of_a_statement_is_where_its_group_says() {
     waits_on(&instance, "SELECT 1", "SELECT /*+ RESOURCE_GROUP(g) */ GET_LOCK('gate', 60)", &[last]);
     let elsewhere = "SELECT /*+ RESOURCE_GROUP(USR_default) */ GET_LOCK('gate', 60)";
     waits_on(&instance, "SET RESOURCE GROUP g", elsewhere, &all);
-    // Whoever is in a group follows it.
+    // A change of a group applies to the sessions in it.
     let own = session.connection_id();
     run(&mut session, &format!("SET RESOURCE GROUP g FOR {own}")).unwrap();
     run(&mut session, &format!("ALTER RESOURCE GROUP g VCPU = {}", all[0])).unwrap();

@@ -1,35 +1,36 @@
-//! The calling thread under the controls of a group, and back.
+//! Puts the calling thread under the controls of a group, and restores it.
 //!
-//! Linux keeps processors and priority of each thread by itself, and gives them to threads that it starts: those that read pieces of a
-//! table for a statement run where the statement does. What a thread had before is put back when it lets go, so that threads of
-//! the program that calls have what they had.
+//! Linux keeps processors and priority for each thread, and new threads inherit them: threads that read
+//! pieces of a table for a statement run where the statement does. The former controls are restored at the
+//! end, so that threads of an embedding program are unchanged.
 
 use rustix::io;
 use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
 
-/// What a group says of threads.
+/// The controls of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Controls {
-    /// The processors that they may run on, ascending.
+    /// The allowed processors, ascending.
     pub processors: Vec<u32>,
-    /// Their nice value.
+    /// The nice value.
     pub priority: i32,
 }
 
-/// The calling thread is under controls, until this is dropped, by the same thread.
+/// Keeps the calling thread under controls until it is dropped, by the same thread.
 #[derive(Debug)]
 pub(crate) struct Controlled {
-    /// What the thread had before: where that was something else.
+    /// The former controls, where they differ.
     processors: Option<CpuSet>,
     priority: Option<i32>,
 }
 
 impl Controlled {
-    /// Puts the calling thread under controls; its priority stays if it could not be put back.
+    /// Puts the calling thread under controls. The priority stays unless `sets_priority`, because it could
+    /// not be restored.
     ///
     /// # Errors
-    /// The system's: none of the processors is there.
+    /// The system's error if none of the processors exists.
     pub fn new(controls: &Controls, sets_priority: bool) -> io::Result<Controlled> {
         let mut before = Controlled { processors: None, priority: None };
         let (processors, wanted) = (sched_getaffinity(None)?, set_of(&controls.processors));
@@ -48,7 +49,7 @@ impl Controlled {
 
 impl Drop for Controlled {
     fn drop(&mut self) {
-        // What the thread had it may have again, if it may set anything.
+        // Errors are ignored: a thread that could set its controls can restore them.
         if let Some(processors) = &self.processors {
             let _ = sched_setaffinity(None, processors);
         }
@@ -74,7 +75,7 @@ pub(super) fn processors() -> Vec<u32> {
     (0..CpuSet::MAX_CPU as u32).filter(|number| set.is_set(*number as usize)).collect()
 }
 
-/// Whether threads may be made more urgent again once they were made less so.
+/// True if a priority can be raised again after it was lowered.
 pub(super) fn can_set_priority() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE))
 }

@@ -58,7 +58,7 @@ impl Session {
         }
     }
 
-    /// Pages that were read for the statement at hand since the thread came to it.
+    /// Pages read for the current statement since the thread entered.
     pub(super) fn pages_read_now(&self) -> u64 {
         self.groups.came.map_or(0, |(reads, _)| reads_begun_here().wrapping_sub(reads))
     }

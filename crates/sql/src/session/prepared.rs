@@ -39,7 +39,7 @@ pub(super) struct Entry {
     pub(super) statement: Arc<Statement>,
     pub(super) command: Command,
     diagnostics: Diagnostics,
-    /// It is bound and planned, and counted where its plan is run.
+    /// True if the statement is bound and planned, so that running its plan counts it.
     pub(super) is_planned: bool,
     /// The plan of its last execution, if it was kept.
     pub(super) planned: Option<Arc<Planned>>,

@@ -1,11 +1,11 @@
-//! Lists of things that there are none of, under MySQL's headings: triggers, events, routines, binary logs, replicas, profiles; and tables that
-//! are kept open, as none is between statements.
+//! SHOW lists that are always empty, under MySQL's headings: triggers, events, routines, binary logs,
+//! replicas, profiles; and open tables, because Leafline keeps none open between statements.
 
 use crate::result::{RowSet, column};
 use leafline_syntax::ast::NotThere;
 use leafline_types::SqlType;
 
-/// The empty list of something.
+/// The empty list of a kind of object.
 pub(super) fn list(what: NotThere) -> RowSet {
     let names: &[&str] = match what {
         NotThere::Procedures | NotThere::Functions => &ROUTINES,
@@ -23,7 +23,7 @@ pub(super) fn list(what: NotThere) -> RowSet {
     RowSet { columns: names.iter().map(named).collect(), rows: Vec::new() }
 }
 
-/// What a column of SHOW REPLICA STATUS is called by SHOW SLAVE STATUS.
+/// Name in SHOW SLAVE STATUS of a column of SHOW REPLICA STATUS.
 fn of_slave(name: &str) -> String {
     match name {
         "Source_public_key_path" => "Master_public_key_path".into(),

@@ -10,7 +10,8 @@ use leafline_syntax::ast::AccountName;
 use leafline_syntax::quoted;
 use leafline_types::{MysqlError, SqlType, Value};
 
-/// `GRANT .. ON .. TO ..`; `all` is what ALL PRIVILEGES stands for there, if it is said.
+/// Formats `GRANT .. ON .. TO ..`; `all` are the privileges that ALL PRIVILEGES means there, if it may be
+/// shown.
 fn grant(granted: Privileges, all: Option<Privileges>, on: &str, id: &AccountId) -> Value {
     let option = match granted.has(Privilege::GrantOption) {
         true => " WITH GRANT OPTION",
@@ -25,7 +26,7 @@ fn grant(granted: Privileges, all: Option<Privileges>, on: &str, id: &AccountId)
     Value::string(format!("GRANT {what} ON {on} TO {}{option}", id.backquoted()))
 }
 
-/// SHOW GRANTS; `None`: of the session's own account.
+/// SHOW GRANTS; `None` for the session's account.
 ///
 /// # Errors
 /// 1141 if there is no such account.

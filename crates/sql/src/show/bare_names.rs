@@ -1,8 +1,8 @@
-//! Definitions with bare names: what SHOW CREATE shows while `sql_quote_show_create` is off.
+//! Definitions with bare names, as SHOW CREATE shows them while `sql_quote_show_create` is off.
 
 use leafline_syntax::is_reserved;
 
-/// A definition in which only those names stay quoted that could not be read without quotes.
+/// Removes the quotes of names that can be read without quotes.
 pub(super) fn with_bare_names(definition: &str) -> String {
     let mut out = String::with_capacity(definition.len());
     let mut rest = definition;
@@ -19,7 +19,7 @@ pub(super) fn with_bare_names(definition: &str) -> String {
     out
 }
 
-/// Bytes of the quoted name that a text begins with. A backquote within is doubled.
+/// Length in bytes of the quoted name at the begin of a text. A backquote within it is doubled.
 fn name_length(text: &str) -> usize {
     let mut at = 1;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find('`')) {
@@ -32,14 +32,14 @@ fn name_length(text: &str) -> usize {
     text.len()
 }
 
-/// Bytes of the string that a text begins with.
+/// Length in bytes of the string at the begin of a text.
 fn literal_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = true,
-            // A quote that is doubled ends one string and begins the next.
+            // A doubled quote ends one string and begins the next.
             b'\'' => return at + 1,
             _ => {}
         }
@@ -47,7 +47,7 @@ fn literal_length(text: &str) -> usize {
     text.len()
 }
 
-/// Whether a name is read as one without quotes, too.
+/// True if the name can be read without quotes.
 fn can_be_bare(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$' || !c.is_ascii();
     name.starts_with(|c: char| is_plain(c) && !c.is_ascii_digit())

@@ -1,4 +1,5 @@
-//! SHOW CREATE TABLE of what is no stored table: statements that make something with its columns, for dumps of all databases.
+//! SHOW CREATE TABLE of system views, for dumps of all databases: statements that create something with the
+//! same columns.
 
 use super::text;
 use crate::definition_text::column;
@@ -10,7 +11,8 @@ use leafline_syntax::quoted;
 use leafline_table::ColumnDef;
 use leafline_types::{SqlType, Value};
 
-/// As MySQL has them, those of `sys` and `information_schema` are views; others are tables of engines that are not here.
+/// As in MySQL, system views of `sys` and `information_schema` are views; others are shown as tables of
+/// engines that Leafline lacks.
 pub(super) fn create(session: &Session, definition: &Definition) -> RowSet {
     let engine = match definition.database {
         "performance_schema" => "PERFORMANCE_SCHEMA",

@@ -1,4 +1,4 @@
-//! SHOW ENGINE STATUS: the engine's condition as text to be read, section by section.
+//! SHOW ENGINE STATUS: the state of the engine as readable text, in sections.
 
 use super::text;
 use crate::result::RowSet;
@@ -8,7 +8,7 @@ use leafline_types::{MysqlError, SqlType};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The status of the engine, under its name or InnoDB's.
+/// The status of the engine, by its name or by InnoDB's.
 pub(super) fn engine_status(session: &Session, name: &str) -> Result<RowSet, MysqlError> {
     if !name.eq_ignore_ascii_case("Leafline") && !name.eq_ignore_ascii_case("InnoDB") {
         return Err(MysqlError::unknown_storage_engine(name));

@@ -87,7 +87,7 @@ pub(crate) fn show(session: &Session, show: &Show) -> Result<RowSet, MysqlError>
     Ok(rows)
 }
 
-/// The rows of SHOW CREATE, whose second column is the definition, with bare names.
+/// Makes the names bare in the definition of SHOW CREATE, which is the second column.
 fn with_bare_names_in(mut rows: RowSet) -> RowSet {
     for definition in rows.rows.iter_mut().filter_map(|row| row.get_mut(1)) {
         if let Some(quoted) = definition.as_str() {
@@ -97,7 +97,7 @@ fn with_bare_names_in(mut rows: RowSet) -> RowSet {
     rows
 }
 
-/// HELP: one topic, whatever was asked for, in the columns that clients show as one.
+/// HELP: the same topic for every question, in the columns of a single topic.
 fn help(topic: &str) -> RowSet {
     let long = || SqlType::Text { max_bytes: 65_535 };
     let mut rows =
@@ -108,7 +108,7 @@ fn help(topic: &str) -> RowSet {
     rows
 }
 
-/// DESCRIBE: SHOW COLUMNS, of one column or those like a pattern.
+/// DESCRIBE: SHOW COLUMNS of one column, or of columns that match a pattern.
 pub(crate) fn describe(
     session: &Session,
     table: &TableName,
@@ -135,7 +135,7 @@ fn database_name(session: &Session, database: Option<&Ident>) -> Result<String, 
     }
 }
 
-/// The table of that name, or the view as a table.
+/// The table of this name, or a table with the columns of the view of this name.
 fn shown(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlError> {
     match views::find(session, table)? {
         Some(view) => view_as_table(&session.system_view(), &view),
@@ -143,13 +143,13 @@ fn shown(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlErr
     }
 }
 
-/// The table of that name that is no stored one.
+/// The system view of this name.
 fn computed(session: &Session, table: &TableName) -> Option<&'static information_schema::Definition> {
     let database = table.database.as_ref().map(|name| name.value.as_str()).or(session.database())?;
     information_schema::definition(database, &table.name.value)
 }
 
-/// SHOW COLUMNS of anything that has columns.
+/// SHOW COLUMNS of a table, view or system view.
 fn columns(session: &Session, table: &TableName, full: bool) -> Result<RowSet, MysqlError> {
     let rows = match computed(session, table) {
         Some(definition) => information_schema::columns::rows_of_computed(&session.system_view(), definition),
@@ -158,7 +158,7 @@ fn columns(session: &Session, table: &TableName, full: bool) -> Result<RowSet, M
     Ok(tables::columns(rows, full))
 }
 
-/// SHOW INDEX of anything that has columns.
+/// SHOW INDEX of a table, view or system view.
 fn indexes(session: &Session, table: &TableName) -> Result<RowSet, MysqlError> {
     let rows = match computed(session, table) {
         Some(_) => Vec::new(),
@@ -170,7 +170,7 @@ fn indexes(session: &Session, table: &TableName) -> Result<RowSet, MysqlError> {
     Ok(tables::indexes(rows))
 }
 
-/// The table of that name, in its own database or the current one.
+/// The table of this name, in its database or in the current one.
 pub(crate) fn resolve(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlError> {
     let database = match &table.database {
         Some(name) => &name.value,
@@ -179,12 +179,12 @@ pub(crate) fn resolve(session: &Session, table: &TableName) -> Result<Arc<TableD
     session.table(database, &table.name.value)
 }
 
-/// The view of that name, if there is one.
+/// The view of this name, if there is one.
 pub(crate) fn view(session: &Session, name: &TableName) -> Result<Option<Arc<ViewDef>>, MysqlError> {
     views::find(session, name)
 }
 
-/// As [`resolve`]; error 1347 if it is a view.
+/// Like [`resolve`]; error 1347 for a view.
 pub(crate) fn base_table(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlError> {
     match views::find(session, table)? {
         Some(view) => Err(MysqlError::wrong_object(&view.database, &view.name, "BASE TABLE")),
@@ -192,7 +192,7 @@ pub(crate) fn base_table(session: &Session, table: &TableName) -> Result<Arc<Tab
     }
 }
 
-/// A text or NULL.
+/// A string or NULL.
 fn text(value: impl Into<Arc<str>>) -> Value {
     Value::string(value)
 }

@@ -122,7 +122,7 @@ pub(super) fn plugins() -> RowSet {
     rows
 }
 
-/// What prices of plans are computed from, and where each figure is from.
+/// The figures that plans are priced with, and the source of each.
 pub(super) fn device_profile(session: &Session) -> RowSet {
     let device = &session.settings.device;
     let mut rows = RowSet::text(["Variable_name", "Value", "Unit", "Source"]);

@@ -68,7 +68,7 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
     Ok(rows)
 }
 
-/// SHOW COLUMNS; `rows` are those of information_schema.COLUMNS.
+/// SHOW COLUMNS, from rows of information_schema.COLUMNS.
 pub(super) fn columns(rows: Rows, full: bool) -> RowSet {
     let (names, shown): (&[&str], &[usize]) = match full {
         true => (
@@ -82,7 +82,7 @@ pub(super) fn columns(rows: Rows, full: bool) -> RowSet {
     result
 }
 
-/// SHOW INDEX; `rows` are those of information_schema.STATISTICS.
+/// SHOW INDEX, from rows of information_schema.STATISTICS.
 pub(super) fn indexes(rows: Rows) -> RowSet {
     let short = || SqlType::Varchar { len: 64 };
     let number = SqlType::BIGINT;
@@ -107,7 +107,7 @@ pub(super) fn indexes(rows: Rows) -> RowSet {
     result
 }
 
-/// The columns of rows that are at some places.
+/// The columns at these positions.
 fn columns_of(rows: Rows, places: &[usize]) -> Rows {
     let shown = |row: Vec<Value>| places.iter().filter_map(|at| row.get(*at).cloned()).collect();
     rows.into_iter().map(shown).collect()

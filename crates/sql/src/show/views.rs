@@ -1,4 +1,4 @@
-//! SHOW CREATE VIEW, and views as SHOW COLUMNS has them.
+//! SHOW CREATE VIEW, and the lookup of views.
 
 use super::text;
 use crate::result::RowSet;
@@ -9,7 +9,7 @@ use leafline_table::ViewDef;
 use leafline_types::{MysqlError, SqlType};
 use std::sync::Arc;
 
-/// The view of that name.
+/// The view of this name.
 pub(super) fn find(session: &Session, name: &TableName) -> Result<Option<Arc<ViewDef>>, MysqlError> {
     let database = match &name.database {
         Some(name) => &name.value,
