@@ -219,7 +219,7 @@ pub fn view_def(
         collation,
         by_invoker,
     };
-    // Bind without checking rights: the definer is checked when the view is read, and need not exist yet, because a dump may come
+    // Bind without checking rights: they are checked when the view is read. The definer need not exist yet, because a dump may come
     // before the accounts.
     let context = BindContext { access: &crate::authority::Unlimited, ..*context };
     let mut binder = Binder::new(&view.query, &context);

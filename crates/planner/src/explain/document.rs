@@ -1,4 +1,4 @@
-//! JSON as EXPLAIN writes it: keys in the order in which they were put, two blanks a level.
+//! JSON as EXPLAIN writes it: keys in insertion order, two blanks for each level.
 
 use std::fmt::Write;
 
@@ -11,13 +11,13 @@ pub enum Json {
     Array(Vec<Json>),
     /// A string.
     Text(String),
-    /// A whole number.
+    /// An unsigned integer.
     Number(u64),
-    /// True or false.
+    /// A boolean.
     Bool(bool),
 }
 
-/// Keys and values, in the order in which they are written.
+/// Keys and values in insertion order.
 #[derive(Clone, Debug, Default)]
 pub struct Object(Vec<(String, Json)>);
 
@@ -27,7 +27,7 @@ impl Object {
         self.0.push((key.into(), value));
     }
 
-    /// The object with one more key.
+    /// Returns the object with one more key.
     pub fn with(mut self, key: &str, value: Json) -> Object {
         self.put(key, value);
         self
@@ -48,12 +48,12 @@ impl Object {
         self.0.extend(other.0);
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
-    /// Gives a key another value, or adds it.
+    /// Replaces the value of a key, or adds the key.
     pub fn set(&mut self, key: &str, value: Json) {
         match self.0.iter_mut().find(|(known, _)| known == key) {
             Some((_, old)) => *old = value,
@@ -61,7 +61,7 @@ impl Object {
         }
     }
 
-    /// The text, indented.
+    /// Returns the indented text.
     pub fn document(self) -> String {
         let mut out = String::new();
         write(&Json::Object(self), 0, &mut out);
@@ -69,7 +69,7 @@ impl Object {
     }
 }
 
-/// Writes a value, its inside indented by `depth` steps and one.
+/// Writes a value whose contents are indented by `depth + 1` levels.
 fn write(value: &Json, depth: usize, out: &mut String) {
     let line = |depth: usize, out: &mut String| {
         out.push('\n');

@@ -1,8 +1,8 @@
-//! EXPLAIN FORMAT=JSON: a plan in the keys of MySQL's document.
+//! EXPLAIN FORMAT=JSON: writes a plan with the keys of MySQL's document.
 //!
-//! A query is a `query_block`. What is done with all of its rows stands around its tables, the last step outermost: ordering, duplicates,
-//! windows, grouping; several tables are a `nested_loop` in the order of the joins. Queries in FROM stand in the table that
-//! they make, those of expressions where they are evaluated. Costs are microseconds.
+//! A query is a `query_block`. The steps on all of its rows enclose its tables, the last step outermost: ordering, duplicates,
+//! windows, grouping. Several tables are a `nested_loop` in the order of the joins. A query in FROM stands in its table, a
+//! subquery of an expression at the step that evaluates it. Costs are microseconds.
 
 use super::document::{Json, Object};
 use super::scan_notes::{part_uses, rejected};
@@ -15,7 +15,7 @@ use leafline_access::{JoinType, PartUse};
 use leafline_expr::{Expr, ExprKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the subqueries of a block's steps stand, by the role of the expressions that they are in.
+/// The key for the subqueries of a block's steps, by the role of their expressions.
 const SUBQUERY_KEYS: [(Role, &str); 4] = [
     (Role::SortKey, "order_by_subqueries"),
     (Role::GroupKey, "group_by_subqueries"),
@@ -23,18 +23,18 @@ const SUBQUERY_KEYS: [(Role, &str); 4] = [
     (Role::Filter, "having_subqueries"),
 ];
 
-/// The change that a statement makes with the rows that its plan finds.
+/// The change that a statement makes with the rows of its plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Change<'t> {
-    /// They are shown.
+    /// The rows are shown.
     None,
-    /// They become rows of this table, or replace such; the key for it.
+    /// The rows are inserted into this table, or replace rows of it; the key for the table.
     Insert(&'t str, &'static str),
-    /// Rows of these tables are changed; the key for it.
+    /// The rows of these tables are changed; the key for the tables.
     Of(&'t [&'t str], &'static str),
 }
 
-/// The document for a plan, if there is one, and the subqueries of its statement.
+/// Makes the document for a plan, if there is one, and for the subqueries of its statement.
 pub fn explain_json(plan: Option<&Plan>, parts: &PlanParts, change: Change<'_>) -> Object {
     let mut writer = Writer { parts, next_id: 2, commons: BTreeMap::new(), shown: BTreeSet::new(), change };
     let mut block = Object::default();
@@ -53,7 +53,7 @@ pub fn explain_json(plan: Option<&Plan>, parts: &PlanParts, change: Change<'_>) 
         (Some(plan), _) => block = writer.block(&plan.root, 1),
         (None, _) => block.put("select_id", Json::Number(1)),
     }
-    // Those of the values of INSERT and UPDATE stand in no plan.
+    // Subqueries in the values of INSERT and UPDATE stand in no plan.
     let rest: Vec<usize> = parts.run_by_themselves().map(|(number, _)| number).collect();
     let rest = writer.subqueries(&rest);
     if !rest.is_empty() {
@@ -65,9 +65,9 @@ pub fn explain_json(plan: Option<&Plan>, parts: &PlanParts, change: Change<'_>) 
 struct Writer<'p> {
     parts: &'p PlanParts,
     next_id: u64,
-    /// The queries of WITH that were shown, with the numbers of their blocks.
+    /// The common tables shown so far, with the numbers of their blocks.
     commons: BTreeMap<usize, u64>,
-    /// The subqueries that were shown.
+    /// The subqueries shown so far.
     shown: BTreeSet<usize>,
     change: Change<'p>,
 }
@@ -75,7 +75,7 @@ struct Writer<'p> {
 /// The tables of a block, each with the columns that the joins up to it deliver.
 struct Tables {
     tables: Vec<Object>,
-    /// Why there are none.
+    /// The reason if the block has no tables.
     message: Option<String>,
     /// A set operation in the place of tables.
     whole: Option<Object>,
@@ -96,7 +96,7 @@ impl Writer<'_> {
         block
     }
 
-    /// The steps that are done with the rows of a block, around its tables.
+    /// Shows the steps on the rows of a block, around its tables.
     fn steps(&mut self, node: &Node) -> Object {
         let mut found = match node.explain().step {
             Step::Operation(operation) => self.operation(operation),
@@ -125,7 +125,7 @@ impl Writer<'_> {
         Object::default().with(operation.key, Json::Object(step))
     }
 
-    /// The tables of a block: one by itself, several in a loop.
+    /// Shows the tables of a block: a single one by itself, several in a loop.
     fn tables(&mut self, node: &Node) -> Object {
         let mut found = Tables { tables: Vec::new(), message: None, whole: None };
         self.joined(node, &mut found);
@@ -185,7 +185,7 @@ impl Writer<'_> {
                 found.whole = Some(self.set_operation(SetKind::Union, node.inputs(), true));
             }
             Step::NoTable(message) => found.message = Some(message.to_owned()),
-            // Steps of a block stand in a table only behind a derived one.
+            // Below a join, the steps of a block occur only in a derived table.
             Step::Operation(_) | Step::Rows(_) | Step::Threads(_) | Step::TableFunction(_) => {
                 node.inputs().into_iter().for_each(|input| self.joined(input, found));
             }
@@ -243,7 +243,7 @@ impl Writer<'_> {
         self.condition(found, &condition, join.conditions.iter());
     }
 
-    /// A place that names a query of WITH; the query itself stands in the first.
+    /// Shows a reference to a common table. The first reference shows the query itself.
     fn common(&mut self, number: usize, alias: &str, node: &Node) -> Object {
         let mut table = made(alias, node);
         let mut query = Object::default();
@@ -291,7 +291,7 @@ impl Writer<'_> {
         Object::default().with(key, Json::Object(result))
     }
 
-    /// A table that is read along a path.
+    /// Shows a table that is read along a path.
     fn scanned(&mut self, scan: &Scan, inner: bool, node: &Node, outer: &[String]) -> Object {
         let path = &scan.path;
         let row = table_row(scan, 0, "", inner);
@@ -361,7 +361,7 @@ impl Writer<'_> {
         self.attach(table, "attached_subqueries", exprs);
     }
 
-    /// Adds the subqueries of expressions, each where it is met first.
+    /// Adds the subqueries of expressions, each at the first expression that contains it.
     fn attach<'e>(&mut self, to: &mut Object, key: &str, exprs: impl Iterator<Item = &'e Expr>) {
         let mut numbers = Vec::new();
         for expr in exprs {
@@ -394,7 +394,7 @@ impl Writer<'_> {
     }
 }
 
-/// How a table is read.
+/// Shows how a table is read.
 fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
     table.text("table_name", &scan.alias);
     table.text("access_type", row.access.unwrap_or("ALL"));
@@ -426,7 +426,7 @@ fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
     table.put("rows_examined_per_scan", Json::Number(whole(scan.examined)));
 }
 
-/// The use of each part of the key, and the paths that were not taken.
+/// Shows the use of each part of the key, and the paths that were not taken.
 fn choice(table: &mut Object, scan: &Scan, inner: bool) {
     if !scan.path.is_table_scan() && !scan.path.is_index_merge() {
         let part = |(column, used): (String, PartUse)| {
@@ -450,7 +450,7 @@ fn choice(table: &mut Object, scan: &Scan, inner: bool) {
     }
 }
 
-/// A table that a query makes.
+/// Shows a table that a query makes.
 fn made(alias: &str, node: &Node) -> Object {
     let mut table = Object::default();
     table.text("table_name", alias);
@@ -463,7 +463,7 @@ fn made(alias: &str, node: &Node) -> Object {
     table
 }
 
-/// MySQL's word for a join that delivers no columns of its right side.
+/// Adds MySQL's word for a join that delivers no columns of its right side.
 fn join_type(table: &mut Object, join_type: JoinType) {
     match join_type {
         JoinType::Semi => table.flag("first_match"),
@@ -472,7 +472,7 @@ fn join_type(table: &mut Object, join_type: JoinType) {
     }
 }
 
-/// The expressions of a node that have these roles.
+/// Returns the expressions of a node that have these roles.
 fn expressions<'n>(node: &'n Node, roles: &[Role]) -> Vec<&'n Expr> {
     let mut found = Vec::new();
     node.operator.as_node().expressions(&mut |role, expr| {

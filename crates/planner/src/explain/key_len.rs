@@ -1,4 +1,4 @@
-//! EXPLAIN's `key_len`: the bytes that the used parts of a key take in MySQL's key format, which is not ours. Users read from it
+//! EXPLAIN's `key_len`: the bytes of the used key parts in MySQL's key format, which differs from Leafline's. Users read from it
 //! how many parts are used.
 
 use leafline_access::AccessPath;
@@ -6,10 +6,10 @@ use leafline_types::{Collation, KeyPart, SqlType};
 
 /// Bytes of the longest character of utf8mb4.
 const CHARACTER_BYTES: u64 = 4;
-/// Bytes of a decimal's digits that do not fill a group of nine.
+/// Bytes of the digits of a decimal that do not fill a group of nine.
 const DECIMAL_REST: [u64; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
-/// The length of the used parts; of the whole key if it is read without bounds.
+/// Returns the length of the used parts; of the whole key if it is read without bounds.
 pub(super) fn key_len(path: &AccessPath) -> u64 {
     let used = match path.constraint.used_parts() {
         0 => path.index.parts.len(),
@@ -19,7 +19,7 @@ pub(super) fn key_len(path: &AccessPath) -> u64 {
     parts.map(|part| part_len(&kept(part), part.collation) + u64::from(part.nullable)).sum()
 }
 
-/// The type of what a part has of its column.
+/// Returns the type of the part of its column that a key part holds.
 fn kept(part: &KeyPart) -> SqlType {
     match (part.prefix, &part.ty) {
         (Some(len), SqlType::Char { .. }) => SqlType::Char { len },

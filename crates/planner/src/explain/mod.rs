@@ -1,8 +1,8 @@
-//! EXPLAIN: what a plan says of itself, in MySQL's tabular form, as MySQL's JSON document and as a tree with figures.
+//! EXPLAIN: shows a plan in MySQL's tabular form, as MySQL's JSON document and as a tree with figures.
 //!
-//! All are read off the object that runs: each node describes itself by one record ([`Explained`](crate::plan::Explained)), which every
-//! format renders. The table lists base and derived tables in the order of the joins, as
-//! MySQL does; what happens above the joins (grouping, sorting) stands in the `Extra` of the first.
+//! All formats show the object that runs: each node describes itself by one record ([`Explained`](crate::plan::Explained)), which
+//! every format renders. The table lists base and derived tables in the order of the joins, as MySQL does; steps above the joins
+//! (grouping, sorting) stand in the `Extra` of the first table.
 
 mod document;
 mod json;

@@ -1,4 +1,5 @@
-//! A plan for who draws it: its steps with what was expected, what happened if it was run, and the ways that were not taken.
+//! A plan as data to draw: its steps with estimates, the figures of an execution if there was one, and the paths that were not
+//! taken.
 
 use super::scan_notes::{condition_lines, rejected};
 use crate::plan::{Node, Plan, Scan, Step, access_label};
@@ -8,30 +9,31 @@ use std::time::Duration;
 /// The plans of a statement.
 #[derive(Clone, Debug)]
 pub struct PlanPicture {
-    /// The expected price of the plan, with what it refers to, microseconds.
+    /// The expected price of the plan and its parts, microseconds.
     pub cost_us: f64,
-    /// The plan, and those of subqueries and common tables, each with what it is.
+    /// The plan, and the plans of subqueries and common tables, each with its title.
     pub parts: Vec<(String, PlanStep)>,
 }
 
 /// A step of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanStep {
-    /// The step in words.
+    /// The text of the step.
     pub label: String,
-    /// It reads a table.
+    /// The step reads a table.
     pub is_access: bool,
     /// The conditions on the rows, each with the step that evaluates it.
     pub conditions: Vec<String>,
-    /// Rows that are expected, per execution.
+    /// Expected rows per execution.
     pub rows: f64,
-    /// The expected price of it and its inputs, microseconds; none on the inner side of a lookup join, which is in the join's.
+    /// The expected price of the step and its inputs, microseconds; none on the inner side of a lookup join, whose price includes
+    /// it.
     pub cost_us: Option<f64>,
-    /// The figures of the execution, if it was run.
+    /// The figures of the execution, if the step was run.
     pub actual: Option<ActualStep>,
-    /// The ways to read the table that were not taken, cheapest first.
+    /// The access paths that were not taken, cheapest first.
     pub rejected: Vec<RejectedPath>,
-    /// Where its rows come from.
+    /// The inputs of the step.
     pub inputs: Vec<PlanStep>,
 }
 
@@ -40,32 +42,32 @@ pub struct PlanStep {
 pub struct ActualStep {
     /// Rows delivered, in all executions.
     pub rows: u64,
-    /// How often it was begun.
+    /// Number of starts.
     pub loops: u64,
-    /// Time in it and its inputs.
+    /// Time in the step and its inputs.
     pub time: Duration,
-    /// Index entries looked at, those of its inputs included.
+    /// Index entries examined, inputs included.
     pub entries_examined: u64,
-    /// Rows fetched for entries, those of its inputs included.
+    /// Rows fetched by locator, inputs included.
     pub rows_fetched: u64,
-    /// Pages asked for, and pages read from the device, those of its inputs included.
+    /// Pages requested, inputs included.
     pub pages_requested: u64,
-    /// See `pages_requested`.
+    /// Pages read from the device, inputs included.
     pub pages_read: u64,
 }
 
-/// A way that was not taken.
+/// An access path that was not taken.
 #[derive(Clone, Debug)]
 pub struct RejectedPath {
-    /// Its label.
+    /// The label of the path.
     pub label: String,
-    /// Its expected price, once or for one outer row, microseconds.
+    /// The expected price, once or for one outer row, microseconds.
     pub cost_us: f64,
-    /// Entries it was expected to examine.
+    /// Number of entries that the path was expected to examine.
     pub rows: f64,
 }
 
-/// The steps of a plan, with the figures of an execution if there was one.
+/// Returns the steps of a plan, with the figures of an execution if there was one.
 pub fn plan_steps(plan: &Plan, profile: Option<&Profile>) -> PlanStep {
     step(&plan.root, profile)
 }

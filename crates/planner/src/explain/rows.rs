@@ -5,7 +5,7 @@ use crate::plan::{HashJoin, LateralJoin, Node, Plan, PlanParts, SetKind, Step};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The rows of EXPLAIN for a plan, if there is one, and for the subqueries of its statement.
+/// Returns the rows of EXPLAIN for a plan, if there is one, and for the subqueries of its statement.
 pub fn explain_rows<'p>(plan: Option<&'p Plan>, parts: &'p PlanParts) -> Vec<ExplainRow> {
     let mut blocks =
         Blocks { rows: Vec::new(), next_id: 2, waiting: Vec::new(), parts, commons: BTreeMap::new() };
@@ -25,7 +25,7 @@ pub fn explain_rows<'p>(plan: Option<&'p Plan>, parts: &'p PlanParts) -> Vec<Exp
     blocks.rows
 }
 
-/// A query block as its rows name it.
+/// A query block, in the form that its rows show.
 #[derive(Clone, Copy)]
 struct Block {
     id: u64,
@@ -35,10 +35,10 @@ struct Block {
 struct Blocks<'p> {
     rows: Vec<ExplainRow>,
     next_id: u64,
-    /// Derived tables whose rows follow those of the block they stand in.
+    /// Derived tables whose rows follow the rows of their block.
     waiting: Vec<(Block, &'p Node)>,
     parts: &'p PlanParts,
-    /// The numbers under which the queries of WITH are shown.
+    /// The numbers under which common tables are shown.
     commons: BTreeMap<usize, u64>,
 }
 
@@ -122,7 +122,7 @@ impl<'p> Blocks<'p> {
     fn lateral_join(&mut self, join: &'p LateralJoin, block: Block, above: &mut Vec<Cow<'static, str>>) {
         self.node(&join.outer, block, above);
         let derived = self.next_number();
-        // MySQL names the derived table with the table that it depends on.
+        // MySQL names the table that a derived table depends on in that table's row.
         if let Some(row) = self.rows.last_mut() {
             row.extra.push(format!("Rematerialize (<derived{derived}>)").into());
         }
@@ -155,7 +155,7 @@ impl<'p> Blocks<'p> {
         self.rows.last_mut().into_iter().for_each(|row| add(row, phrase));
     }
 
-    /// The table of the last row.
+    /// Returns the table of the last row.
     fn last_table(&self) -> Option<String> {
         self.rows.last().and_then(|row| row.table.clone())
     }
@@ -166,7 +166,7 @@ impl<'p> Blocks<'p> {
         number
     }
 
-    /// A place that names a query of WITH. The query's own rows follow once.
+    /// Adds the row of a reference to a common table. The query's own rows follow once.
     fn common(&mut self, number: usize, block: Block, rows: f64) {
         let derived = match self.commons.get(&number) {
             Some(known) => *known,
@@ -194,7 +194,8 @@ impl<'p> Blocks<'p> {
         });
     }
 
-    /// The rows of queries that are put together, and the numbers of these. The first is of the block that the whole is.
+    /// Adds the rows of the queries of a set operation, and returns their numbers. The first query has the number of the whole
+    /// block.
     fn operands(
         &mut self,
         inputs: Vec<&'p Node>,
@@ -215,7 +216,7 @@ impl<'p> Blocks<'p> {
         ids
     }
 
-    /// The row for what is made of the rows of several queries.
+    /// Adds the row for the result of a set operation.
     fn result(&mut self, select_type: &'static str, name: &str, ids: &[u64]) {
         let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
         self.rows.push(ExplainRow {

@@ -3,7 +3,7 @@
 use crate::plan::{Considered, Scan, access_label, column_name, named_columns, text};
 use leafline_access::{AccessPath, PartUse};
 
-/// The conditions of an access path, each with the step that evaluates it; the outer row has columns of these names.
+/// Returns the conditions of an access path, each with the step that evaluates it. `outer` names the columns of the outer row.
 pub(super) fn condition_lines(scan: &Scan, outer: &[String]) -> Vec<String> {
     let path = &scan.path;
     let on = [
@@ -29,7 +29,7 @@ pub(super) fn condition_lines(scan: &Scan, outer: &[String]) -> Vec<String> {
     lines
 }
 
-/// The ways that were compared with the one that was taken, each once: the cheapest of those with the same name.
+/// Returns the paths that were compared with the chosen one. Of paths with equal names only the cheapest is kept.
 pub(super) fn rejected<'s>(scan: &'s Scan, chosen: &str) -> Vec<(String, &'s Considered)> {
     let mut found: Vec<(String, &Considered)> = Vec::new();
     for considered in &scan.considered {
@@ -41,7 +41,7 @@ pub(super) fn rejected<'s>(scan: &'s Scan, chosen: &str) -> Vec<(String, &'s Con
     found
 }
 
-/// The declared parts of the index of a path, and what it makes of them.
+/// Returns the declared parts of a path's index, and how the path uses them.
 pub(super) fn part_uses(path: &AccessPath) -> Vec<(String, PartUse)> {
     let columns = path.index.key_columns.iter().map(|column| path.table.columns.get(*column));
     let names = columns.map(|column| column.map(column_name).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! A row of EXPLAIN's table, and what it says of an access path.
+//! A row of EXPLAIN's table, and its description of an access path.
 
 use super::key_len::key_len;
 use crate::plan::{Scan, access_type, is_hypothetical};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// One row of EXPLAIN.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExplainRow {
-    /// Number of the query block; 0 for what belongs to several.
+    /// Number of the query block; 0 for a row that belongs to several.
     pub id: u64,
     /// `SIMPLE`, `PRIMARY` or `DERIVED`.
     pub select_type: &'static str,
@@ -24,13 +24,13 @@ pub struct ExplainRow {
     pub key: Option<String>,
     /// Bytes of the used parts of the key, or of each key.
     pub key_len: Option<String>,
-    /// The partitions that are left.
+    /// The partitions that remain after pruning.
     pub partitions: Option<String>,
-    /// The values that the parts are compared with.
+    /// The values that the key parts are compared with.
     pub reference: Option<String>,
-    /// Rows examined, as expected.
+    /// Expected number of examined rows.
     pub rows: Option<u64>,
-    /// Percentage of them left after the conditions.
+    /// Percentage of the examined rows that pass the conditions.
     pub filtered: Option<f64>,
     /// Everything else, in MySQL's phrases.
     pub extra: Vec<Cow<'static, str>>,
@@ -77,7 +77,7 @@ impl ExplainRow {
     }
 }
 
-/// Rows as EXPLAIN shows them: at least one.
+/// Rounds rows as EXPLAIN shows them: at least one.
 pub(super) fn whole(rows: f64) -> u64 {
     rows.round().max(1.0) as u64
 }
@@ -89,7 +89,7 @@ pub(super) fn add(row: &mut ExplainRow, phrase: impl Into<Cow<'static, str>>) {
     }
 }
 
-/// MySQL's words for the right side of a semi or anti join; `left` is the table before it.
+/// Adds MySQL's words for the right side of a semi or anti join; `left` is the table before it.
 pub(super) fn add_join_type(row: &mut ExplainRow, join_type: JoinType, left: Option<&str>) {
     match join_type {
         JoinType::Inner | JoinType::LeftOuter => {}
@@ -128,7 +128,7 @@ pub(super) fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: 
         add(&mut row, "Using where");
     }
     if let Some(first_of) = path.first_of() {
-        // MySQL has no such words for the second.
+        // MySQL has no words for more than one row of each group.
         let grouping = first_of.count == 1;
         add(
             &mut row,
@@ -160,7 +160,7 @@ pub(super) fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: 
     row
 }
 
-/// Something of the keys that a path uses: those that are merged, or its own, and behind it those of a rowid filter.
+/// Returns a property of the keys of a path: of the merged keys or the path's own key, then of the keys of a rowid filter.
 fn of_keys(path: &AccessPath, of: impl Fn(&AccessPath) -> String) -> String {
     let merged: Vec<String> =
         path.source.locators().into_iter().flat_map(|set| set.paths()).map(|path| of(path)).collect();

@@ -1,11 +1,11 @@
-//! The text of `information_schema.OPTIMIZER_TRACE`: what was compared, and the plan that came of it. Costs are microseconds.
+//! The text of `information_schema.OPTIMIZER_TRACE`: the comparisons, and the chosen plan. Costs are microseconds.
 
 use super::document::{Json, Object};
 use super::table_row::whole;
 use crate::optimizer::{Trace, TraceStep};
 use crate::plan::access_label;
 
-/// The document for the steps of planning a statement, and its plan as EXPLAIN FORMAT=JSON shows it.
+/// Makes the document from the steps of planning a statement and its plan in the form of EXPLAIN FORMAT=JSON.
 pub fn explain_trace(sql: &str, trace: &Trace, plan: Object) -> String {
     let preparation = Object::default().with("query", Json::Text(sql.to_owned()));
     let steps = trace.steps.iter().map(|step| Json::Object(step_object(step))).collect();

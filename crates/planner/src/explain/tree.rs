@@ -1,11 +1,11 @@
-//! A plan as a tree of text, with what was expected and, after an execution, what happened.
+//! A plan as a text tree, with estimates and, after an execution, the measured figures.
 
 use super::scan_notes::{condition_lines, part_uses, rejected};
 use crate::plan::{Considered, HashFallback, Node, Plan, Scan, Step, access_label, named_columns};
 use crate::profile::{NodeProfile, Profile};
 use std::fmt::Write;
 
-/// The tree of a plan; with a profile, as EXPLAIN ANALYZE shows it.
+/// Writes the tree of a plan; with a profile, the tree of EXPLAIN ANALYZE.
 pub fn explain_tree(plan: &Plan, profile: Option<&Profile>) -> String {
     let mut tree = Tree { text: String::new(), profile };
     tree.node(&plan.root, 0);
@@ -97,7 +97,7 @@ impl Tree<'_> {
         self.text.push('\n');
     }
 
-    /// The use of each part of the key, and the paths that were not taken.
+    /// Writes the use of each part of the key, and the paths that were not taken.
     fn choice(&mut self, scan: &Scan, inner: bool, depth: usize) {
         let width = depth * 4;
         if scan.path.index.parts.len() > 1 && !scan.path.is_table_scan() && !scan.path.is_index_merge() {
@@ -116,7 +116,7 @@ impl Tree<'_> {
         }
     }
 
-    /// The conditions of an access path, each on the line of the step that evaluates it.
+    /// Writes the conditions of an access path, each on the line of the step that evaluates it.
     fn conditions(&mut self, scan: &Scan, outer: &[String], depth: usize) {
         if !scan.filters.is_empty() {
             let columns = named_columns(scan, scan.filters.iter().map(|(_, column)| column));
@@ -133,7 +133,7 @@ impl Tree<'_> {
     }
 }
 
-/// A number of rows with as many digits as it deserves.
+/// Formats a number of rows with fewer digits the greater it is.
 fn short(rows: f64) -> String {
     if rows < 10.0 { format!("{rows:.2}") } else { format!("{rows:.0}") }
 }

@@ -1,4 +1,4 @@
-//! A whole query block: the joins, and what comes above them.
+//! Plans a whole query block: the joins, and the steps above them.
 
 use super::block_node::{BlockNode, empty, locator_column, node};
 use super::distinct::distinct;
@@ -24,16 +24,16 @@ use leafline_expr::{EvalContext, Expr, fold};
 use leafline_types::{ExprType, MysqlError, Value};
 use std::collections::BTreeMap;
 
-/// Plans a query. The plan delivers the columns of its select list.
+/// Plans a query. The plan delivers the columns of the select list.
 pub fn plan_select(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> Result<Plan, MysqlError> {
     plan(select, cx, false)
 }
 
-/// Plans the subqueries of a statement whose other plans are made, but for those that became joins there and are not kept, and gives all
-/// that the plans refer to.
+/// Plans the subqueries of a statement whose other plans are made, except subqueries that became joins and need no plan of their
+/// own. Returns all parts that the plans refer to.
 pub fn plan_parts(cx: &mut OptimizerContext<'_, '_>) -> Result<PlanParts, MysqlError> {
     let mut plans = BTreeMap::new();
-    // A subquery inside another has the lower number: it may become a join in the plan of that.
+    // A subquery inside another has the lower number, and may become a join in the plan of the outer one.
     for (number, subquery) in cx.subqueries.iter().enumerate().rev() {
         let became_join = cx.unnested.contains(&number);
         if !became_join || cx.is_kept(number) {
@@ -45,8 +45,8 @@ pub fn plan_parts(cx: &mut OptimizerContext<'_, '_>) -> Result<PlanParts, MysqlE
     Ok(PlanParts { subqueries: plans, commons, row_by_row: cx.eval.row_by_row })
 }
 
-/// Plans the query that finds the rows to change or delete: behind the columns of its select list it delivers the clustered key of
-/// the row of each relation that is locked, in their order; NULL where an outer join found none.
+/// Plans the query that finds the rows to change or delete. After the columns of its select list the plan delivers the clustered
+/// key of the row of each locked relation, in the order of the relations; NULL where an outer join found no row.
 pub fn plan_rows_to_change(
     select: &BoundSelect,
     cx: &mut OptimizerContext<'_, '_>,
@@ -63,7 +63,7 @@ fn plan(
     Ok(Plan::of(root, cx))
 }
 
-/// Plans query blocks inside others.
+/// Plans query blocks inside other blocks.
 struct Blocks;
 
 impl BlockPlanner for Blocks {
@@ -77,7 +77,7 @@ impl BlockPlanner for Blocks {
 }
 
 impl<'c, 'a> OptimizerContext<'c, 'a> {
-    /// To plan a statement with these subqueries in its expressions, for one thread.
+    /// Makes the context for a statement with these subqueries in its expressions and one thread.
     pub fn new(
         planner: Planner<'c>,
         eval: &'c mut EvalContext<'a>,
@@ -130,7 +130,7 @@ fn plan_block(
             })
         }
     };
-    // Without GROUP BY there is a row even of nothing.
+    // Without GROUP BY there is one group, even of no rows.
     let one_row = merged.aggregation.as_ref().is_some_and(|aggregation| aggregation.keys.is_empty());
     if joined.is_none() && !one_row {
         if deliver_locators {
@@ -187,7 +187,7 @@ struct Joined {
     provided: ProvidedOrder,
 }
 
-/// The first row of a scan.
+/// Limits a scan to its first row.
 fn only_first_row(mut rows: BlockNode, provided: ProvidedOrder) -> BlockNode {
     let limit = RowLimit { offset: LimitValue::Constant(0), count: Some(LimitValue::Constant(1)) };
     enough(&mut rows.node, &limit);
@@ -197,7 +197,7 @@ fn only_first_row(mut rows: BlockNode, provided: ProvidedOrder) -> BlockNode {
     BlockNode { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
 }
 
-/// Locking, grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT.
+/// Plans the steps above the joins: locking, grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT.
 fn above(
     select: &BoundSelect,
     mut rows: BlockNode,
@@ -244,7 +244,7 @@ fn above(
     }
     let layout = std::mem::take(&mut rows.layout);
     if locks && !gathers {
-        // All rows are sorted, as some of them may not be to be had.
+        // Sort all rows: locking may find that some are not available.
         let node = sort_and_limit(rows.node, (keys, ProvidedOrder::default()), None, cx);
         let locked = lock_rows(BlockNode { node, layout }, select, recheck, limit, cx)?;
         let locators = locked_relations(select).filter(|_| deliver_locators);

@@ -1,4 +1,4 @@
-//! Operators that were made, and where the columns of their block stand in their batches.
+//! Operators with the positions of their block's columns in their batches.
 
 use crate::bound::BoundSelect;
 use crate::params::LISTED_POSITIONS;
@@ -7,26 +7,27 @@ use leafline_expr::Expr;
 use leafline_types::{ExprType, MysqlError};
 use std::collections::HashMap;
 
-/// An operator, and which column of the block stands at each position of its batches.
+/// An operator, and the column of the block at each position of its batches.
 pub(super) struct BlockNode {
     pub node: Node,
     pub layout: Vec<usize>,
 }
 
 impl BlockNode {
-    /// An expression over columns of the block as one over positions.
+    /// Rewrites an expression over columns of the block as one over positions.
     pub fn bind(&self, expr: &Expr) -> Result<Expr, MysqlError> {
         bind(expr, &self.layout)
     }
 
-    /// Expressions over columns of the block as such over positions.
+    /// Rewrites expressions over columns of the block as expressions over positions.
     pub fn bind_all<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Expr>, MysqlError> {
         let mut positions = Positions::of(&self.layout);
         exprs.into_iter().map(|expr| positions.bind(expr)).collect()
     }
 }
 
-/// The number of the column that holds the locators of a relation whose rows are locked: behind those of the block.
+/// Returns the number of the column with the locators of a relation whose rows are locked. These columns follow the columns of
+/// the block.
 pub(super) fn locator_column(select: &BoundSelect, relation: usize) -> usize {
     select.columns.len() + relation
 }
@@ -36,12 +37,12 @@ pub(super) fn bind(expr: &Expr, layout: &[usize]) -> Result<Expr, MysqlError> {
     Positions::of(layout).bind(expr)
 }
 
-/// Where columns stand in a layout.
+/// The positions of columns in a layout.
 struct Positions<'l> {
     layout: &'l [usize],
-    /// Times that the layout was searched.
+    /// Number of searches of the layout.
     searched: usize,
-    /// The same as a map, once it was searched often enough for that.
+    /// The layout as a map, made after enough searches.
     by_column: Option<HashMap<usize, usize>>,
 }
 
@@ -79,12 +80,12 @@ impl<'l> Positions<'l> {
     }
 }
 
-/// A node without an id: `finish::number` gives ids when the plan is complete.
+/// Makes a node without an id; `finish::number` gives ids when the plan is complete.
 pub(super) fn node(operator: Operator, types: Vec<ExprType>, rows: f64, cost_us: f64) -> Node {
     Node { id: 0, operator, types: types.into(), estimate: Estimate { rows, cost_us } }
 }
 
-/// A node that delivers no rows.
+/// Makes a node that delivers no rows.
 pub(super) fn empty(reason: EmptyReason, types: Vec<ExprType>) -> Node {
     node(Operator::Empty(plan::Empty { reason }), types, 0.0, 0.0)
 }

@@ -1,4 +1,4 @@
-//! SELECT DISTINCT above the joins.
+//! Plans SELECT DISTINCT above the joins.
 
 use super::block_node::{BlockNode, bind, node};
 use super::operators::{ProvidedOrder, project, sort_and_limit};
@@ -8,10 +8,10 @@ use crate::plan::{self, Node, Operator, RowLimit, SortKey};
 use leafline_expr::{Expr, build};
 use leafline_types::MysqlError;
 
-/// Each row of the select list once, in the order of ORDER BY.
+/// Delivers each distinct row of the select list once, in the order of ORDER BY.
 ///
-/// Without ONLY_FULL_GROUP_BY the order may be one of columns that are not selected: then each row has those of the first row that was
-/// equal to it, as MySQL's temporary table keeps it.
+/// Without ONLY_FULL_GROUP_BY the order may use columns that are not selected. Each row then has the values of the first row
+/// equal to it, as in MySQL's temporary table.
 pub(super) fn distinct(
     rows: BlockNode,
     select: &BoundSelect,

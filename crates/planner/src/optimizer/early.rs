@@ -1,15 +1,15 @@
-//! When expressions are evaluated whose evaluations differ: those that assign user variables, that read variables which the statement
-//! assigns, and RAND() and the like.
+//! The place of evaluation of expressions that give another value each time: expressions that assign user variables, that read
+//! variables which the statement assigns, and RAND() and other volatile functions.
 //!
 //! | where                  | evaluated                                                                              |
 //! |------------------------|----------------------------------------------------------------------------------------|
 //! | WHERE                  | on joined rows that meet all other conditions, in the order of the conjuncts           |
-//! | ON                     | where the rows are joined                                                              |
-//! | select list            | on the rows of the result, after they are sorted, but for the next three               |
-//! | select list, if ORDER BY is by such an expression of it | before rows are sorted: what is shown is what they are sorted by |
+//! | ON                     | in the join                                                                            |
+//! | select list            | on the rows of the result, after they are sorted, except in the next three cases       |
+//! | select list, if ORDER BY uses such an expression of it | before rows are sorted: clients see the values that sort the rows |
 //! | select list without aggregates, if groups are sorted | once a group, before they are sorted, as MySQL's temporary table has it |
-//! | select list without window functions, beside one that has any | before windows, for the same reason                |
-//! | HAVING without groups  | by itself, before the select list: an alias there is evaluated twice, as in MySQL       |
+//! | select list without window functions, next to entries with some | before windows, for the same reason                |
+//! | HAVING without groups  | separately, before the select list: an alias there is evaluated twice, as in MySQL      |
 
 use super::block_node::BlockNode;
 use super::operators::project;
@@ -19,8 +19,8 @@ use leafline_expr::{Expr, build, fold};
 use leafline_types::MysqlError;
 use std::borrow::Cow;
 
-/// Takes the conditions from WHERE that have to be evaluated on joined rows, row by row, in the order in which they were written. None but in
-/// statements that assign variables.
+/// Takes from WHERE the conditions that must be evaluated on joined rows, row by row, in the order written. Only statements that
+/// assign variables have any.
 pub(super) fn late_conditions(
     select: &mut BoundSelect,
     cx: &mut OptimizerContext<'_, '_>,
@@ -34,12 +34,12 @@ pub(super) fn late_conditions(
     late.into_iter().map(|condition| fold(condition, cx.eval)).collect()
 }
 
-/// Expressions of the select list that are columns of the rows already.
+/// Expressions of the select list that the rows already hold as columns.
 #[derive(Default)]
 pub(super) struct PrecomputedOutputs(Vec<(Expr, Expr)>);
 
 impl PrecomputedOutputs {
-    /// An expression over what was computed.
+    /// Replaces computed parts of an expression by their columns.
     pub(super) fn replaced(&self, expr: &Expr) -> Expr {
         let mut over = expr.clone();
         if !self.0.is_empty() {
@@ -55,7 +55,7 @@ impl PrecomputedOutputs {
         }
     }
 
-    /// ORDER BY over what was computed.
+    /// Replaces computed parts of ORDER BY by their columns.
     pub(super) fn order<'o>(&self, order: &'o [OrderKey]) -> Cow<'o, [OrderKey]> {
         if self.0.is_empty() {
             return Cow::Borrowed(order);
@@ -65,7 +65,7 @@ impl PrecomputedOutputs {
     }
 }
 
-/// Adds the columns that are computed before rows are sorted and windows are; `ordered`: they come in the order of ORDER BY.
+/// Adds the columns that are computed before sorts and windows. `ordered`: the rows come in the order of ORDER BY.
 pub(super) fn computed_early(
     rows: BlockNode,
     select: &BoundSelect,
@@ -92,7 +92,7 @@ pub(super) fn computed_early(
     if computed.is_empty() {
         return Ok((rows, PrecomputedOutputs::default()));
     }
-    // Numbers that neither columns of the block nor locators have.
+    // Numbers after the columns of the block and the locator columns.
     let free = select.columns.len() + select.relations.len();
     let known: Vec<Expr> = rows
         .layout

@@ -1,4 +1,4 @@
-//! The chosen plan as operators, with columns as positions in their inputs' batches.
+//! Turns the chosen plan into operators, whose columns are positions in the batches of their inputs.
 
 use super::block_node::{BlockNode, bind, locator_column, node};
 use super::members::JoinPlanner;
@@ -116,7 +116,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         Ok(BlockNode { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
-    /// The hash join that a lookup join goes on with. `None` if that does not deliver what is wanted.
+    /// Makes the hash join that a lookup join falls back to; `None` if it does not deliver the needed columns.
     fn emit_fallback(
         &self,
         left: &BlockNode,
@@ -217,7 +217,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         Ok(BlockNode { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
-    /// The scan that runs, with what EXPLAIN says of it. `outer`: which columns stand where in the outer rows.
+    /// Makes the scan, with its description for EXPLAIN. `outer`: the columns at the positions of the outer rows.
     fn scan(
         &self,
         relation: usize,
@@ -270,7 +270,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         })
     }
 
-    /// The ways to read a relation that were compared.
+    /// Returns the access paths that were compared for a relation.
     fn considered(&self, relation: usize) -> Vec<Considered> {
         let of_relation = self.looked_up.iter().filter(|((known, ..), _)| *known == relation);
         let mut considered: Vec<Considered> = of_relation
@@ -288,7 +288,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         considered
     }
 
-    /// EXPLAIN's word for what a key part is compared with.
+    /// Returns EXPLAIN's word for the value that a key part is compared with.
     fn reference(&self, value: Option<&Expr>) -> Arc<str> {
         let Some(value) = value else { return "const".into() };
         match &value.kind {

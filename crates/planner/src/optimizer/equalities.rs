@@ -1,8 +1,8 @@
-//! Columns that are equal to each other, as classes.
+//! Classes of columns that are equal to each other.
 //!
-//! `a.x = b.y AND b.y = c.z` makes one class of three columns: any two of them can join their tables, and what is known of one
-//! (`a.x = 5`) is known of all. Only comparisons within one domain that is transitive make classes: exact numbers, strings
-//! under one collation, dates, date-times, doubles.
+//! `a.x = b.y AND b.y = c.z` makes one class of three columns. Any two of them can join their tables, and a condition on one
+//! (`a.x = 5`) holds for all. Only comparisons within one transitive domain make classes: exact numbers, strings under one
+//! collation, dates, date-times, doubles.
 
 use super::graph::{ColumnMap, Relations};
 use leafline_expr::build::column;
@@ -14,10 +14,10 @@ use std::collections::HashSet;
 #[derive(Clone, Debug)]
 pub(super) struct Class {
     domain: CompareDomain,
-    /// The type of the comparison's result, for the equalities that are made of the class.
+    /// The type of the comparison's result, for equalities made from the class.
     result: ExprType,
     members: Vec<ClassMember>,
-    /// All are equal to a constant, and conditions say so of each: what they say of each other follows.
+    /// All columns equal a constant and each has a conjunct that says so: equalities between the columns follow.
     constant: bool,
 }
 
@@ -29,8 +29,8 @@ pub(super) struct ClassMember {
     ty: ExprType,
 }
 
-/// Takes the equalities of columns out of `conjuncts` and makes classes of them; adds to the conjuncts what follows from them:
-/// equalities within one relation, and for each equality of a column with a constant the same for its class.
+/// Takes the equalities of columns out of `conjuncts` and makes classes of them. Adds the conjuncts that follow: equalities
+/// within one relation and, for each equality of a column with a constant, the equality for the other columns of its class.
 pub(super) fn classes(conjuncts: &mut Vec<Expr>, columns: &ColumnMap<'_>) -> Vec<Class> {
     let mut classes: Vec<Class> = Vec::new();
     conjuncts.retain(|conjunct| {
@@ -96,7 +96,7 @@ impl Class {
         self.members.iter().any(|member| member.column == column)
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub fn members(&self) -> &[ClassMember] {
         &self.members
     }
@@ -107,7 +107,7 @@ impl Class {
         has(left) && has(right)
     }
 
-    /// Whether it is an equality of columns of the class that are of two relations.
+    /// Whether the condition equates columns of the class that belong to two relations.
     pub fn says(&self, condition: &Expr) -> bool {
         let Some((left, right, domain)) = column_equality(condition) else { return false };
         let of = |side: &Expr| self.members.iter().find(|member| Some(member.column) == side.as_column());
@@ -117,8 +117,8 @@ impl Class {
         }
     }
 
-    /// One equality between the two sides, if the class has columns on both and it does not follow from what each side is
-    /// known to be.
+    /// Returns one equality between the two sides, if the class has columns on both. A class that equals a constant gives none:
+    /// each side's own conditions imply the equality.
     pub fn between(&self, left: Relations, right: Relations) -> Option<Expr> {
         if self.constant {
             return None;
@@ -140,7 +140,7 @@ impl Class {
         }
     }
 
-    /// Equalities between columns of one relation.
+    /// Returns equalities between columns of one relation.
     fn within_relations(&self) -> Vec<Expr> {
         let mut equalities = Vec::new();
         for (position, member) in self.members.iter().enumerate() {

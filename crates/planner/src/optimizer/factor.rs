@@ -1,15 +1,14 @@
-//! Conditions out of ORs.
+//! Extracts conditions from ORs.
 //!
-//! Conjuncts that all branches have in common become conjuncts of their own: `(a AND x) OR (a AND y)` is `a AND (x OR y)`, also with
-//! NULLs. And where every branch says something about one relation alone, so does the OR: for that relation the
-//! branches' own conditions, joined by OR, follow from it. They let it be filtered before it is joined (TPC-H Query 19:
-//! brand, container and size of `part`).
+//! Conjuncts that all branches share become conjuncts of their own: `(a AND x) OR (a AND y)` is `a AND (x OR y)`, with NULLs too.
+//! Where every branch has conditions on one relation alone, the OR of these conditions follows from the whole, and can filter
+//! that relation before it is joined (TPC-H Query 19: brand, container and size of `part`).
 
 use crate::params::LISTED_CONJUNCTS;
 use leafline_expr::{Expr, ExprKind, conjuncts};
 use std::collections::{BTreeSet, HashSet};
 
-/// The conjuncts of a condition, with what the branches of an OR share taken out of it.
+/// Returns the conjuncts of a condition, with the shared conjuncts of the branches of an OR taken out of it.
 pub(super) fn factored(condition: Expr) -> Vec<Expr> {
     let ExprKind::Or(branches) = condition.kind else { return conjuncts(condition) };
     let mut branches: Vec<Vec<Expr>> = branches.into_iter().map(branch_conjuncts).collect();
@@ -28,7 +27,7 @@ pub(super) fn factored(condition: Expr) -> Vec<Expr> {
         branch.retain(|conjunct| !shared.contains(conjunct));
     }
     let mut result = common;
-    // A branch without anything of its own is true where the common part is.
+    // A branch with only shared conjuncts makes the rest of the OR true.
     if branches.iter().all(|branch| !branch.is_empty()) {
         let branches = branches.into_iter().map(|branch| all_of(branch, &condition.ty)).collect();
         result.push(Expr { kind: ExprKind::Or(branches), ty: condition.ty });
@@ -36,7 +35,8 @@ pub(super) fn factored(condition: Expr) -> Vec<Expr> {
     result
 }
 
-/// The condition that an OR implies for the columns that `own` accepts, if every branch says something about these alone.
+/// Returns the condition that an OR implies for the columns that `own` accepts, if every branch has conditions on these columns
+/// alone.
 pub(super) fn implied_for(condition: &Expr, own: &dyn Fn(&BTreeSet<usize>) -> bool) -> Option<Expr> {
     let ExprKind::Or(branches) = &condition.kind else { return None };
     let mut kept = Vec::with_capacity(branches.len());

@@ -8,7 +8,7 @@ use leafline_access::Demand;
 use std::sync::Arc;
 
 impl Plan {
-    /// The plan of a tree of operators.
+    /// Makes the plan of a tree of operators.
     pub(super) fn of(mut root: Node, cx: &OptimizerContext<'_, '_>) -> Plan {
         demand_all(&mut root, true);
         if cx.switches.runtime_filter {
@@ -20,8 +20,8 @@ impl Plan {
     }
 }
 
-/// Tells scans below which nothing can end the statement early that all of their rows will be asked for. `all`: all rows of the node
-/// are asked for.
+/// Tells scans that all of their rows will be read when no operator above can end the statement early. `all`: all rows of the
+/// node are read.
 fn demand_all(node: &mut Node, all: bool) {
     if all && let Some(scan) = node.scan_mut() {
         Arc::make_mut(scan).demand = Demand::All;
@@ -36,8 +36,7 @@ fn demand_all(node: &mut Node, all: bool) {
     }
 }
 
-/// Numbers nodes, parents first; gives the next free number. A table that a join reads for each of its outer rows has a number of
-/// its own.
+/// Numbers nodes, parents first, and returns the next free number. The inner table of a lookup join has a number of its own.
 fn number(node: &mut Node, next: usize) -> usize {
     node.id = next;
     if let Operator::Scan(scan) = &mut node.operator {

@@ -1,7 +1,7 @@
-//! The price of the first rows of a plan, where a LIMIT asks for no more, and how much a plan may do for them before it is given up.
+//! Prices the first rows of a plan, where a LIMIT asks for no more, and bounds the work of a plan on them before it is given up.
 //!
-//! Rows are fetched in sweeps that begin small: the first of them cost more each than all together. What builds or sorts before it delivers is
-//! paid whole.
+//! Rows are fetched in sweeps that begin small, and the first sweeps cost more per row than the average. An operator that builds
+//! or sorts before it delivers is paid in full.
 
 use super::members::JoinPlanner;
 use super::partial::{Partial, Step};
@@ -9,20 +9,20 @@ use crate::params::{LEAST_SHARE, SHARE_HALVINGS};
 use leafline_access::{AccessPath, Candidate, ScanOrder};
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The price of a plan of which only a share of the rows is asked for, microseconds.
+    /// Returns the price of a plan of which only a share of the rows is read, microseconds.
     pub(super) fn partly(&self, plan: &Partial, share: f64) -> f64 {
         if share >= 1.0 {
             return plan.cost_us;
         }
         let model = self.cx.planner.model;
-        // What takes a share of the time for a share of the rows, but for what comes before the first.
+        // The price of a share of the rows: the startup in full, and that share of the rest.
         let even = |cost_us: f64, startup_us: f64| {
             let startup_us = startup_us.min(cost_us);
             startup_us + (cost_us - startup_us) * share
         };
         match &plan.step {
             Step::Access { candidate, .. } => {
-                // Beyond its price there is what makes it a last resort.
+                // The surcharge that makes the path a last resort comes on top of its own price.
                 let beyond = plan.cost_us - candidate.price(1.0, model).total_us;
                 beyond + candidate.part(share).price(1.0, model).total_us
             }
@@ -46,7 +46,7 @@ impl JoinPlanner<'_, '_, '_> {
         }
     }
 
-    /// A candidate as it is for the first of the left rows, where these come in the order of a table.
+    /// Adjusts a candidate for the first of the left rows, where these come in the order of a table.
     fn for_first_rows(&self, left: &Partial, candidate: &Candidate, share: f64) -> Candidate {
         let outer = match &left.step {
             Step::Filter { input, .. } => &input.step,
@@ -69,8 +69,8 @@ impl JoinPlanner<'_, '_, '_> {
         narrowed().unwrap_or_else(|| candidate.clone())
     }
 
-    /// How many entries a plan may examine of which a share of the rows is wanted, before what else there is, for `other_us`, would have been
-    /// cheaper. `None`: as many as there are.
+    /// Returns how many entries a plan may examine for a share of its rows before the alternative, which takes `other_us`, would
+    /// have been cheaper. `None`: no limit.
     pub(super) fn allowance(&self, plan: &Partial, share: f64, other_us: f64) -> Option<u64> {
         if is_certain(plan) {
             return None;
@@ -82,7 +82,7 @@ impl JoinPlanner<'_, '_, '_> {
             *bound = middle;
         }
         let patience = self.cx.patience;
-        // That a set has more entries than was thought does not make what comes behind it any later.
+        // A locator set that is larger than estimated does not delay the steps after it.
         let examined = |share| examined(plan, share, patience.uneven);
         let all = examined(1.0);
         let uneven = examined((share * patience.uneven).min(1.0));
@@ -91,12 +91,12 @@ impl JoinPlanner<'_, '_, '_> {
     }
 }
 
-/// Whether the first rows that are read are those that are wanted.
+/// Whether the plan delivers the wanted rows first, without rejecting any.
 pub(super) fn is_certain(plan: &Partial) -> bool {
     matches!(&plan.step, Step::Access { candidate, .. } if candidate.path.delivers_all())
 }
 
-/// The entries that a plan examines for a share of its rows, those of sets of locators `times` over.
+/// Returns the entries that a plan examines for a share of its rows; entries of locator sets count `times` over.
 fn examined(plan: &Partial, share: f64, times: f64) -> f64 {
     match &plan.step {
         Step::Access { candidate, .. } => candidate.collected() * times + candidate.examined * share,

@@ -1,16 +1,17 @@
-//! Expressions that are in an index: what a generated column is computed from is read from the column (MySQL 8.0 manual,
-//! "Optimizer Use of Generated Column Indexes"; functional key parts are such columns).
+//! Reads indexed expressions from generated columns: an expression equal to the definition of an indexed generated column is read
+//! from that column (MySQL 8.0 manual, "Optimizer Use of Generated Column Indexes"; functional key parts are such columns).
 //!
-//! An expression is replaced where the column has its value, whatever the row:
+//! An expression is replaced where the column has its value for every row:
 //!
-//! * it is the same, literals included: a parameter is never equal to a literal of the definition, and those that the statement cache
-//!   makes parameters are compared with columns, not with expressions;
-//! * the column has its type and collation; in comparisons and ORDER BY it may have another type that holds the same values;
-//! * the column is in the row in hand. Behind an outer join that found none it is NULL, so that there the expression has to be NULL
-//!   for a row of NULLs.
+//! * the expression equals the definition, literals included. A parameter never equals a literal of the definition, and the
+//! literals that the statement cache turns into parameters are compared with columns, not with expressions;
+//! * the column has the type and collation of the expression; in comparisons and ORDER BY it may have another type that holds the
+//! same values;
+//! * the column belongs to the row at hand. Behind an outer join that found no row the column is NULL, so there the expression
+//! must be NULL for a row of NULLs.
 //!
-//! Where a column is `CAST(text AS CHAR(n))`, comparisons of the text itself imply one of the column with the first `n` characters, which is
-//! added to them: CHAR is what long text, such as that of JSON, has to be cast to for an index.
+//! Where a column is `CAST(text AS CHAR(n))`, a comparison of the text itself implies a comparison of the column with the first
+//! `n` characters, which is added. Long text, such as text of JSON, must be cast to CHAR to be indexed.
 
 use crate::bound::merge::for_each_expr_mut;
 use crate::bound::{BoundSelect, IndexedExpression, JoinTree};
@@ -22,14 +23,14 @@ use std::mem::discriminant;
 /// A generated column of a relation.
 struct Candidate {
     relation: usize,
-    /// Its number in the block.
+    /// The number of the column in the block.
     column: usize,
     ty: ExprType,
-    /// The expression that it is computed from, over the columns of the block, in canonical form.
+    /// The expression that defines the column, over the columns of the block, in canonical form.
     expr: Expr,
-    /// Whether that is NULL for a row of NULLs.
+    /// Whether `expr` is NULL for a row of NULLs.
     keeps_null: bool,
-    /// The expression whose first characters it has.
+    /// The text whose first characters the column holds.
     cut_text: Option<CutText>,
 }
 
@@ -39,7 +40,7 @@ struct CutText {
     length: u32,
 }
 
-/// The collation in which the beginnings of strings compare as the strings do, if they are of one length.
+/// The collation in which prefixes of equal length compare as the strings do.
 const PREFIX_COLLATION: Collation = Collation::Utf8mb4Bin;
 
 impl CutText {
@@ -52,7 +53,7 @@ impl CutText {
         same.then(|| CutText { text: (**operand).clone(), length: *len })
     }
 
-    /// Whether it is the text of `expr`, or that of the string that the document `expr` is.
+    /// Whether this is the text of `expr`, or the text of the string in the document `expr`.
     fn is_of(&self, expr: &Expr) -> bool {
         match &self.text.kind {
             ExprKind::Call { function, args } if function.definition().name == "JSON_UNQUOTE" => {
@@ -62,7 +63,7 @@ impl CutText {
         }
     }
 
-    /// The first characters of a value that the text is compared with.
+    /// Returns the first characters of a value that the text is compared with.
     fn beginning(&self, value: &Expr) -> Option<Expr> {
         if !value.ty.sql.is_character() || value.is_volatile() || value.has_subquery() {
             return None;
@@ -70,7 +71,7 @@ impl CutText {
         build::call("LEFT", vec![value.clone(), build::literal(Value::Int(self.length.into()))]).ok()
     }
 
-    /// The condition on the column that `text op value` implies.
+    /// Returns the condition on the column that `text op value` implies.
     fn compared(&self, candidate: &Candidate, op: CompareOp, value: &Expr) -> Option<Expr> {
         let op = match op {
             CompareOp::Eq | CompareOp::NullSafeEq => op,
@@ -83,7 +84,7 @@ impl CutText {
     }
 }
 
-/// The block with expressions read from the indexed columns that are generated from them.
+/// Rewrites the block so that expressions are read from the indexed columns that they define.
 pub(super) fn read_from_columns(mut select: BoundSelect, eval: &mut EvalContext<'_>) -> BoundSelect {
     if select.relations.iter().all(|relation| relation.generated.is_empty()) {
         return select;
@@ -115,7 +116,7 @@ fn candidates(select: &BoundSelect, eval: &mut EvalContext<'_>) -> Vec<Candidate
     found
 }
 
-/// The relations whose columns an outer join of the tree may set to NULL.
+/// Returns the relations whose columns an outer join of the tree may set to NULL.
 fn nullable(tree: &JoinTree) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     collect(tree, false, &mut found);
@@ -141,7 +142,7 @@ fn collect(tree: &JoinTree, inside: bool, found: &mut BTreeSet<usize>) {
     }
 }
 
-/// The same in the conditions of joins, which see rows as they are before their own join sets any to NULL.
+/// Rewrites the conditions of joins, which see rows as they are before their own join sets any to NULL.
 fn in_tree(tree: JoinTree, candidates: &[Candidate]) -> JoinTree {
     let replaced = |mut conditions: Vec<Expr>, sides: &[&JoinTree]| {
         let nullable = sides.iter().flat_map(|side| nullable(side)).collect();
@@ -170,7 +171,7 @@ fn in_tree(tree: JoinTree, candidates: &[Candidate]) -> JoinTree {
     }
 }
 
-/// The expressions that can be replaced in a place.
+/// The expressions that can be replaced in one place.
 struct Seen<'a> {
     candidates: &'a [Candidate],
     /// The relations whose columns may have been set to NULL there.
@@ -178,7 +179,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Adds what conditions imply for columns that are text cast to CHAR.
+    /// Adds the implied conditions on columns that are text cast to CHAR.
     fn add_implied(&self, conditions: &mut Vec<Expr>) {
         let implied: Vec<Expr> = conditions.iter().filter_map(|condition| self.implied(condition)).collect();
         conditions.extend(implied);
@@ -208,7 +209,8 @@ impl Seen<'_> {
         }
     }
 
-    /// The column that has the first characters of what is compared. A document is one of strings only where it is equal to one.
+    /// Returns the column with the first characters of a compared text. A document is known to be a string only where it equals
+    /// one.
     fn cut(&self, text: &Expr, op: CompareOp) -> Option<(&Candidate, &CutText)> {
         if text.as_column().is_some() || text.as_literal().is_some() {
             return None;
@@ -222,7 +224,7 @@ impl Seen<'_> {
         found.find(|(_, cut)| cut.is_of(&canonical))
     }
 
-    /// Whether the column has the value of its expression where this is evaluated.
+    /// Whether the column has the value of its expression at this place.
     fn is_there(&self, candidate: &Candidate) -> bool {
         candidate.keeps_null || !self.nullable.contains(&candidate.relation)
     }
@@ -238,7 +240,7 @@ impl Seen<'_> {
         expr.for_each_child_mut(&mut |child| self.replace(child));
     }
 
-    /// Operands of a comparison whose columns have another type, if it means the same then.
+    /// Replaces operands of a comparison by columns of another type, if the comparison keeps its meaning.
     fn replace_operands(&self, expr: &mut Expr) {
         if !matches!(expr.kind, ExprKind::Compare { .. } | ExprKind::InList { .. }) {
             return;
@@ -263,14 +265,14 @@ impl Seen<'_> {
         }
     }
 
-    /// Replaces an expression that is compared, or sorted by: the column may have another type that orders the same values alike.
+    /// Replaces a compared expression or a sort key. The column may have another type that orders the same values alike.
     fn replace_key(&self, expr: &mut Expr) {
         if let Some(candidate) = self.find(expr, holds_values_of) {
             *expr = build::column(candidate.column, candidate.ty.clone());
         }
     }
 
-    /// The column with the value of `expr`, if `fits` says that its type will do.
+    /// Returns the column with the value of `expr`, if `fits` accepts its type.
     fn find(&self, expr: &Expr, fits: impl Fn(&ExprType, &ExprType) -> bool) -> Option<&Candidate> {
         let mut canonical = None;
         self.candidates.iter().find(|candidate| {
@@ -286,7 +288,7 @@ fn same_collation(column: &ExprType, own: &ExprType) -> bool {
     !own.sql.is_character() || column.collation == own.collation
 }
 
-/// Whether a column of type `column` has every value of an expression of type `own` as it is, or refuses it.
+/// Whether a column of type `column` either stores every value of an expression of type `own` unchanged, or refuses it.
 fn holds_values_of(column: &ExprType, own: &ExprType) -> bool {
     match (&column.sql, &own.sql) {
         (a, b) if a == b => same_collation(column, own),
@@ -294,7 +296,7 @@ fn holds_values_of(column: &ExprType, own: &ExprType) -> bool {
         (SqlType::DateTime { fsp: a }, SqlType::DateTime { fsp: b })
         | (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) => a >= b,
         (SqlType::Binary { .. }, _) => false,
-        // Spaces at the end of text that is too long are cut off and nobody is told.
+        // Trailing spaces of text that is too long are cut off silently.
         (a, b) if a.is_character() && b.is_character() => {
             column.collation == own.collation && (column.collation.pads_space() || is_longer(a, b))
         }
@@ -303,7 +305,7 @@ fn holds_values_of(column: &ExprType, own: &ExprType) -> bool {
     }
 }
 
-/// Whether text of type `other` cannot be too long for `column`.
+/// Whether text of type `other` never exceeds the length of `column`.
 fn is_longer(column: &SqlType, other: &SqlType) -> bool {
     match (column, other) {
         (SqlType::Varchar { len: a }, SqlType::Char { len: b } | SqlType::Varchar { len: b }) => a >= b,

@@ -1,9 +1,8 @@
-//! A query block's FROM and WHERE as a join graph: members to be joined in any order that respects the outer joins.
+//! The join graph of a query block's FROM and WHERE: members that can be joined in any order that respects the outer joins.
 //!
-//! Inner joins dissolve into members and conjuncts. A left join makes its right side a member that may only come
-//! after the relations its ON conditions mention; joined there it gives the same rows wherever else it stands, since it keeps each
-//! left row and looks at nothing but those relations. A left join whose right side is rejected by some conjunct
-//! when it is NULL is an inner join.
+//! Inner joins dissolve into members and conjuncts. A left join makes its right side a member that may only come after the
+//! relations its ON conditions mention. At any later place it gives the same rows, because it keeps each left row and reads only
+//! those relations. A left join becomes an inner join when some conjunct rejects rows whose right side is NULL.
 
 use super::factor::factored;
 use super::null_rejection::rejects_null;
@@ -42,13 +41,13 @@ impl Relations {
     }
 }
 
-/// The members that are joined, and the conjuncts over them.
+/// The members to join, and the conjuncts over them.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
     pub members: Vec<Member>,
     /// Conditions on the joined rows.
     pub conjuncts: Vec<Expr>,
-    /// Members are to be joined in the order in which they stand.
+    /// Members are joined in their order.
     pub straight: bool,
 }
 
@@ -73,7 +72,7 @@ pub(super) struct Attached {
     /// Never [`JoinType::Inner`].
     pub join_type: JoinType,
     pub conditions: Vec<Expr>,
-    /// The relations that have to be joined before.
+    /// The relations that must be joined before.
     pub after: Relations,
 }
 
@@ -83,7 +82,7 @@ pub(super) struct ColumnMap<'a> {
 }
 
 impl ColumnMap<'_> {
-    /// The relation of a column.
+    /// Returns the relation of a column.
     pub fn relation(&self, column: usize) -> Option<usize> {
         match self.select.columns.get(column)?.origin {
             ColumnOrigin::Relation { relation, .. } => Some(relation),
@@ -94,7 +93,7 @@ impl ColumnMap<'_> {
         }
     }
 
-    /// The relations that have to be joined before a relation: a lateral query depends on them.
+    /// Returns the relations that must be joined before a relation, because it is a lateral query that depends on them.
     pub fn needs(&self, relation: usize) -> Relations {
         match self.select.relations.get(relation).map(|relation| &relation.source) {
             Some(RelationSource::Lateral(lateral)) => {
@@ -108,7 +107,7 @@ impl ColumnMap<'_> {
         }
     }
 
-    /// The relations that have to be joined before a member.
+    /// Returns the relations that must be joined before a member.
     pub fn needs_of(&self, member: &Member) -> Relations {
         match &member.source {
             MemberSource::Relation(relation) => self.needs(*relation),
@@ -122,7 +121,7 @@ impl ColumnMap<'_> {
         }
     }
 
-    /// The relations that an expression reads.
+    /// Returns the relations that an expression reads.
     pub fn relations(&self, expr: &Expr) -> Relations {
         expr.columns()
             .into_iter()
@@ -146,7 +145,8 @@ pub(super) fn build(select: &BoundSelect, eval: &mut EvalContext<'_>) -> Result<
     Ok(graph)
 }
 
-/// Conjuncts with constants computed, NOT at the leaves and ORs factored; those with subqueries last, as they cost most.
+/// Normalises conjuncts: computes constants, moves NOT to the leaves, factors ORs, and puts subqueries last because they cost
+/// most.
 pub(super) fn normalised(conditions: &[Expr], eval: &mut EvalContext<'_>) -> Result<Vec<Expr>, MysqlError> {
     let mut result = Vec::new();
     for condition in conditions {
@@ -213,7 +213,7 @@ fn flatten(
             let after = after.union(needs);
             let source = match nest.members.as_mut_slice() {
                 [only] if only.attached.is_none() => {
-                    // Rows that the right side's own conditions reject are no partners either.
+                    // Rows that the right side's own conditions reject do not match either.
                     conditions.append(&mut nest.conjuncts);
                     only.source.clone()
                 }
@@ -229,7 +229,7 @@ fn flatten(
     }
 }
 
-/// Turns left joins into inner joins where no row with NULLs for the right side can be left.
+/// Turns left joins into inner joins where no row with NULLs on the right side can pass.
 fn simplify(graph: &mut Graph, columns: &ColumnMap<'_>) {
     loop {
         let rejected = graph.members.iter().position(|member| {

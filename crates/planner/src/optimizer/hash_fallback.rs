@@ -1,8 +1,9 @@
-//! When a lookup join is to go on as a hash join.
+//! Decides when a lookup join falls back to a hash join.
 //!
-//! It was chosen because few left rows were expected. If there are many more, the table had better be read once. Nobody knows how many more will come, so lookups end when
-//! they have cost as much as reading and hashing the table will: all that is done is then at most about twice what the better one of both needs. Rows
-//! that were delivered stay delivered: each left row is joined in one of the two ways.
+//! A lookup join is chosen because few left rows are expected. With many more rows, reading the table once is better. The number
+//! of further rows is unknown, so lookups end when they have cost as much as reading and hashing the table will. The total is
+//! then at most about twice the price of the better method. Delivered rows stay delivered: each left row is joined by one of the
+//! two methods.
 
 use super::members::{JoinConditions, JoinPlanner, PreparedMember};
 use super::partial::{FallbackJoin, JoinPlanRef, Partial, Step};
@@ -10,7 +11,8 @@ use crate::bound::RelationSource;
 use leafline_access::{Candidate, JoinType, Price};
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The hash join that a lookup join with `candidate`, for `price`, goes on with. `None`: it is certain enough, too little is at stake, or the member cannot be joined by hash.
+    /// Makes the hash join that a lookup join with `candidate`, for `price`, falls back to. `None`: the number of rows is certain
+    /// enough, too little is at stake, or the member cannot be joined by hash.
     pub(super) fn fallback_of_lookup(
         &self,
         left: &JoinPlanRef,
@@ -41,11 +43,11 @@ impl JoinPlanner<'_, '_, '_> {
         worth.then_some(FallbackJoin { after, right, keys, conditions })
     }
 
-    /// How many rows a partial plan can have, whatever conditions let pass.
+    /// Returns the greatest number of rows that a partial plan can have if all conditions let all rows pass.
     fn most_rows(&self, partial: &Partial) -> f64 {
         match &partial.step {
             Step::Access { candidate, .. } if candidate.path.is_unique_lookup() => 1.0,
-            // What is not filtered is known.
+            // The number of unfiltered rows is known.
             Step::Access { relation, candidate }
                 if candidate.rows < candidate.examined || !candidate.path.constraint.is_unbounded() =>
             {

@@ -1,10 +1,10 @@
-//! The order of joins, and how each is done: dynamic programming over left-deep orders.
+//! Chooses the order and method of joins by dynamic programming over left-deep orders.
 //!
-//! For every set of members the cheapest way to join it is kept, made of the cheapest way for one member less and
-//! that member, read by itself and hashed, or looked up through an index by the columns of the others. Combinations without a condition
-//! between them are tried only where nothing else is left. Beyond [`MAX_EXHAUSTIVE_MEMBERS`] members the order is
-//! found greedily. For all queries of a statement together a bounded number of joins is considered
-//! (`OptimizerContext::joins_considered`): beyond that every order is found greedily, and at last taken as it comes.
+//! For every set of members the search keeps the cheapest plan. Such a plan takes the cheapest plan for one member less and adds
+//! that member, either read by itself and hashed, or looked up through an index by columns of the others. Combinations without a
+//! condition between them are tried only where no other is left. Beyond [`MAX_EXHAUSTIVE_MEMBERS`] members the order is found
+//! greedily. The queries of a statement together consider a bounded number of joins (`OptimizerContext::joins_considered`);
+//! beyond the bound every order is found greedily, and in the end members are taken in their order.
 
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The members of a graph, and the cheapest plan for it.
+    /// Returns the members of a graph, and the cheapest plan for it.
     pub(super) fn joined(&mut self, graph: &Graph) -> Result<(Vec<PreparedMember>, JoinPlanRef), MysqlError> {
         let members = self.prepare(graph)?;
         let joined = self.join(graph, &members, None)?;
@@ -24,13 +24,13 @@ impl JoinPlanner<'_, '_, '_> {
         Ok((members, joined))
     }
 
-    /// The conditions of a graph that are about none of its columns.
+    /// Returns the conditions of a graph that read none of its columns.
     pub(super) fn constant_conditions(&self, graph: &Graph) -> Vec<Expr> {
         let columns = self.columns();
         graph.conjuncts.iter().filter(|conjunct| columns.relations(conjunct).is_empty()).cloned().collect()
     }
 
-    /// The members of a graph, each with the cheapest way to read it alone.
+    /// Prepares the members of a graph, each with the cheapest way to read it alone.
     pub(super) fn prepare(&mut self, graph: &Graph) -> Result<Vec<PreparedMember>, MysqlError> {
         graph
             .members
@@ -56,8 +56,8 @@ impl JoinPlanner<'_, '_, '_> {
             .collect()
     }
 
-    /// Joins the members. With `first`, a plan for one of the members by its position, the others are added to it and the
-    /// order of its rows is kept.
+    /// Joins the members. With `first`, a plan for the member at that position, the other members are added to it and the order
+    /// of its rows is kept.
     pub(super) fn join(
         &mut self,
         graph: &Graph,
@@ -105,7 +105,7 @@ impl JoinPlanner<'_, '_, '_> {
         best.remove(&everything).ok_or_else(|| MysqlError::internal("no order of the joins was found"))
     }
 
-    /// The members that can be joined next: those with a condition that connects them, or all if there are none.
+    /// Returns the members that can be joined next: members that a condition connects, or all if there are none.
     fn next_members(
         &self,
         graph: &Graph,
@@ -134,7 +134,7 @@ impl JoinPlanner<'_, '_, '_> {
         if connected.is_empty() { possible } else { connected }
     }
 
-    /// The members that hints let be joined next; all if the hints cannot be followed.
+    /// Returns the members that hints allow next; all if the hints cannot be followed.
     fn as_hinted(&self, members: &[PreparedMember], joined: Relations, possible: Vec<usize>) -> Vec<usize> {
         let orders = &self.select.hints.join_orders;
         if orders.is_empty() {
@@ -155,7 +155,7 @@ impl JoinPlanner<'_, '_, '_> {
         if hinted.is_empty() { possible } else { hinted }
     }
 
-    /// Whether STRAIGHT_JOIN or else hints, if they can be followed, let the joins begin with a member.
+    /// Whether STRAIGHT_JOIN, or else hints that can be followed, allow a member to be the first.
     pub(super) fn may_be_first(&self, graph: &Graph, members: &[PreparedMember], position: usize) -> bool {
         let alone = |at: &usize| {
             members.get(*at).is_some_and(|member| member.attached.is_none() && member.needs.is_empty())

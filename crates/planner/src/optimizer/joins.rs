@@ -1,4 +1,4 @@
-//! The plan for the joins of a block, with what grouping, ORDER BY and LIMIT above them cost in mind.
+//! Plans the joins of a block, with regard to the price of grouping, ORDER BY and LIMIT above them.
 
 use super::equalities::{Class, classes};
 use super::first_rows::is_certain;
@@ -16,7 +16,7 @@ use leafline_expr::aggregate::AggregateFunction;
 use leafline_types::{MysqlError, Value};
 use std::collections::{BTreeSet, HashMap};
 
-/// The planner of the joins of a block, and the graph of what there is to join.
+/// Makes the planner of the joins of a block, and the join graph.
 pub(super) fn join_planner<'p, 'c, 'a>(
     select: &'p BoundSelect,
     cx: &'p mut OptimizerContext<'c, 'a>,
@@ -40,26 +40,26 @@ pub(super) fn join_planner<'p, 'c, 'a>(
     Ok((planner, graph))
 }
 
-/// The plan that was chosen for the joins of a block.
+/// The chosen plan for the joins of a block.
 pub(super) struct JoinChoice {
     pub plan: JoinPlanRef,
     pub provided: ProvidedOrder,
-    /// Its first row is all that is needed.
+    /// Only the first row of the plan is needed.
     pub first_row: bool,
-    /// The plan, in any order, that is run if this one examines more than so many entries.
+    /// The plan, in any order, that runs instead if this one examines more entries than the given number.
     pub fallback: Option<(JoinPlanRef, u64)>,
 }
 
 impl JoinChoice {
-    /// Rows in any order.
+    /// Makes a choice whose rows have no order.
     pub(super) fn unordered(plan: JoinPlanRef) -> JoinChoice {
         JoinChoice { plan, provided: ProvidedOrder::default(), first_row: false, fallback: None }
     }
 }
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The cheapest plan for the joins, with what sorting costs in mind. `filtered`: conditions reject rows of the result, so that its first
-    /// rows are not enough.
+    /// Returns the cheapest plan for the joins, with regard to the price of sorting. `filtered`: conditions above reject rows of
+    /// the result, so that its first rows are not enough.
     pub(super) fn cheapest(&mut self, graph: &Graph, filtered: bool) -> Result<JoinChoice, MysqlError> {
         let select = self.select;
         let (members, joined) = self.joined(graph)?;
@@ -139,8 +139,8 @@ impl JoinPlanner<'_, '_, '_> {
         }
     }
 
-    /// The rows with the least or the greatest value first, those without one left out: MIN and MAX are in the first row. A path
-    /// that rejects rows is not worth the risk: all rows with a value near that end may be rejected.
+    /// Plans the rows with the least or the greatest value first, NULLs excluded: MIN and MAX are in the first row. A path that
+    /// rejects rows is too risky, because all rows with a value near that end may be rejected.
     fn plan_extreme(
         &mut self,
         graph: &Graph,
@@ -160,7 +160,7 @@ impl JoinPlanner<'_, '_, '_> {
         }))
     }
 
-    /// How many groups, or distinct rows, `rows` rows make.
+    /// Estimates how many groups, or distinct rows, `rows` rows make.
     pub(super) fn groups(&mut self, rows: f64) -> Result<f64, MysqlError> {
         let select = self.select;
         match &select.aggregation {
@@ -174,7 +174,8 @@ impl JoinPlanner<'_, '_, '_> {
     }
 }
 
-/// The order whose first row has the only aggregate of a query without GROUP BY, if that is MIN or MAX of a table's column.
+/// Returns the order whose first row has the only aggregate of a query without GROUP BY, if that is MIN or MAX of a table's
+/// column.
 fn extreme(select: &BoundSelect) -> Option<OrderKey> {
     let aggregation = select.aggregation.as_ref().filter(|aggregation| aggregation.keys.is_empty())?;
     let ([only], [_]) = (aggregation.aggregates.as_slice(), select.relations.as_slice()) else { return None };
@@ -203,7 +204,7 @@ pub(super) fn is_never_true(condition: &Expr) -> bool {
     }
 }
 
-/// The columns that are needed above the joins.
+/// Returns the columns that are needed above the joins.
 fn required(select: &BoundSelect) -> BTreeSet<usize> {
     let mut columns = BTreeSet::new();
     let mut add = |expr: &Expr| columns.extend(expr.columns());

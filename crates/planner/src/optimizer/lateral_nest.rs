@@ -1,13 +1,13 @@
-//! Several tables on the inner side of a left join, some of them lateral queries that depend on its left side, become one lateral
-//! query:
+//! Merges several tables on the inner side of a left join into one lateral query, where some of them are lateral queries that
+//! depend on the join's left side:
 //!
 //! ```sql
 //! a LEFT JOIN (b JOIN LATERAL (SELECT a.x + b.y) c) ON b.z = a.z
 //! a LEFT JOIN LATERAL (SELECT * FROM b JOIN LATERAL (SELECT a.x + b.y) c WHERE b.z = a.z) d ON TRUE
 //! ```
 //!
-//! Columns and relations keep their numbers in the new query; what it reads of other relations is handed to it. Relations that are
-//! locked stay where they are, and so do derived tables that depend on a query around the block: the join graph refuses them.
+//! Columns and relations keep their numbers in the new query; it receives the columns of other relations that it reads. Locked
+//! relations stay where they are, and so do derived tables that depend on a surrounding query: the join graph refuses them.
 
 use super::unnest::{conditions_of, source_depends};
 use crate::bound::merge::{empty_block, map_tree, substitute};
@@ -22,7 +22,7 @@ use leafline_syntax::Privileges;
 use leafline_types::Value;
 use std::collections::{BTreeSet, HashMap};
 
-/// The block with such sides of left joins as lateral queries, the innermost first.
+/// Returns the block with such sides of left joins as lateral queries, the innermost first.
 pub(super) fn lateral_nests(mut select: BoundSelect) -> BoundSelect {
     let is_lateral = |relation: &Relation| matches!(relation.source, RelationSource::Lateral(_));
     if !select.relations.iter().any(is_lateral) {
@@ -34,7 +34,7 @@ pub(super) fn lateral_nests(mut select: BoundSelect) -> BoundSelect {
     select
 }
 
-/// The relations of an innermost side that is to be a lateral query.
+/// Returns the relations of an innermost side that should become a lateral query.
 fn nest(select: &BoundSelect, tree: &JoinTree) -> Option<Vec<usize>> {
     match tree {
         JoinTree::Relation(_) => None,
@@ -76,7 +76,7 @@ fn is_inside(select: &BoundSelect, column: ColumnId, inside: &[usize]) -> bool {
     relation_of(select, column).is_some_and(|relation| inside.contains(&relation))
 }
 
-/// Whether it is a lateral query that depends on relations other than these.
+/// Whether the relation is a lateral query that depends on relations outside `inside`.
 fn depends_on_others(select: &BoundSelect, relation: usize, inside: &[usize]) -> bool {
     let Some(RelationSource::Lateral(lateral)) = select.relations.get(relation).map(|r| &r.source) else {
         return false;
@@ -95,13 +95,14 @@ fn is_movable(select: &BoundSelect, relation: usize) -> bool {
     })
 }
 
-/// Puts one lateral query in the place of the relations `inside`, which are one side of a left join.
+/// Replaces the relations `inside`, which are one side of a left join, by one lateral query.
 fn make_lateral(select: &mut BoundSelect, inside: &[usize]) {
     let Some(place) = inside.first().copied() else { return };
     let mut side = None;
     select.from = select.from.take().map(|from| with_one_relation(from, inside, place, &mut side));
     let Some((tree, conditions)) = side else { return };
-    // Without a column of another relation, what the lateral queries inside come after decides where the new one stands.
+    // If the new query reads no column of another relation, it stands after the relation that the inner lateral queries come
+    // after.
     let followed = inside.iter().find_map(|relation| match &select.relations.get(*relation)?.source {
         RelationSource::Lateral(lateral) => Some(lateral.after).filter(|after| !inside.contains(after)),
         _ => None,
@@ -126,7 +127,7 @@ fn make_lateral(select: &mut BoundSelect, inside: &[usize]) {
     for relation in inside {
         select.relations[*relation] = nothing();
     }
-    // Lateral queries that stand behind one of the relations stand behind the new query.
+    // Lateral queries that came after one of the relations come after the new query.
     for relation in &mut select.relations {
         if let RelationSource::Lateral(lateral) = &mut relation.source
             && inside.contains(&lateral.after)
@@ -139,8 +140,8 @@ fn make_lateral(select: &mut BoundSelect, inside: &[usize]) {
     select.relations[place] = Relation { alias, source, columns, ..nothing() };
 }
 
-/// The tree with the relation `place` instead of the side of a left join that has the relations `inside`. That goes to `side`, with
-/// those of the join's conditions that can be evaluated in it: what they leave out has no partner either.
+/// Replaces, in the tree, the side of a left join with the relations `inside` by the relation `place`. That side moves to `side`,
+/// with the join's conditions that can be evaluated in it: rows that they reject do not match either.
 fn with_one_relation(
     tree: JoinTree,
     inside: &[usize],
@@ -172,7 +173,8 @@ fn with_one_relation(
     }
 }
 
-/// The relations `inside`, joined as `tree` says, under conditions; and what the query depends on.
+/// Makes the query that joins the relations `inside` as in `tree`, under conditions. Returns also the expressions that the query
+/// depends on.
 fn inner_query(
     select: &BoundSelect,
     inside: &[usize],
@@ -209,7 +211,7 @@ fn inner_query(
             }
         }
     }
-    // What depends on nothing but relations outside comes behind a relation of one row.
+    // An inner lateral query that now depends on no relation inside comes after a relation of one row.
     if comes_alone {
         relations.push(Relation { source: RelationSource::Values(vec![Vec::new()]), ..nothing() });
         let children = vec![JoinTree::Relation(alone), from];
@@ -228,8 +230,8 @@ fn inner_query(
     (query, captures)
 }
 
-/// The captures of expressions that move into the new query: the values that the block is handed itself, with their numbers, then
-/// columns of its other relations.
+/// Returns the captures of expressions that move into the new query: first the values that the block itself receives, with their
+/// numbers, then columns of its other relations.
 fn captures(select: &BoundSelect, inside: &[usize], moved: &[&Expr]) -> Vec<Expr> {
     let mut captures = Vec::new();
     for expr in moved {
@@ -253,7 +255,7 @@ fn column_of(select: &BoundSelect, column: ColumnId) -> Expr {
     Expr { kind: ExprKind::Column(column), ty: select.columns[column].ty.clone() }
 }
 
-/// A relation without rows and columns, in the place of one that stands elsewhere now.
+/// Makes a relation without rows and columns, in place of one that moved elsewhere.
 fn nothing() -> Relation {
     Relation {
         alias: String::new(),

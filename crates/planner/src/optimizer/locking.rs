@@ -1,4 +1,4 @@
-//! The operator that locks rows, for FOR UPDATE, FOR SHARE, UPDATE and DELETE.
+//! Plans the operator that locks rows, for FOR UPDATE, FOR SHARE, UPDATE and DELETE.
 
 use super::block_node::{BlockNode, bind, locator_column, node};
 use super::settings::OptimizerContext;
@@ -7,21 +7,22 @@ use crate::plan::{LimitValue, LockRows, LockedTable, Operator, RowLimit};
 use leafline_expr::{Expr, fold};
 use leafline_types::MysqlError;
 
-/// The relations whose rows are locked.
+/// Returns the relations whose rows are locked.
 pub(super) fn locked_relations(select: &BoundSelect) -> impl Iterator<Item = usize> + '_ {
     let relations = select.relations.iter().enumerate();
     relations.filter(|(_, relation)| relation.lock.is_some()).map(|(at, _)| at)
 }
 
-/// How a block locks rows.
+/// The row locking of a block.
 pub(super) struct Locking {
-    /// The conditions that the newest version of a row has to meet to be taken; `None` if it cannot be.
+    /// The conditions that the newest version of a row must meet to be taken; `None` if that version cannot be taken.
     pub recheck: Option<Vec<Expr>>,
-    /// Behind the select list come the places of the locked rows.
+    /// The output has the locators of the locked rows after the select list.
     pub deliver_locators: bool,
 }
 
-/// The conditions of a block whose only table is locked, before subqueries in them become joins, where rows are delivered as they are.
+/// Returns the conditions of a block whose only table is locked and whose rows are delivered unchanged. The conditions are taken
+/// before subqueries in them become joins.
 pub(super) fn rechecked(select: &BoundSelect) -> Option<Vec<Expr>> {
     let groups = select.aggregation.is_some() || select.distinct || !select.windows.is_empty();
     match &select.relations[..] {
@@ -30,8 +31,7 @@ pub(super) fn rechecked(select: &BoundSelect) -> Option<Vec<Expr>> {
     }
 }
 
-/// Locks the rows of the tables that are to be locked, if there are any. With `limit`, no more rows are locked than are
-/// delivered.
+/// Locks the rows of the locked relations, if there are any. With `limit`, no more rows are locked than are delivered.
 pub(super) fn lock_rows(
     rows: BlockNode,
     select: &BoundSelect,

@@ -1,11 +1,12 @@
-//! GROUP BY and DISTINCT off an index that begins with their columns: of the entries with the same beginning the first is enough (loose
-//! index scan).
+//! GROUP BY and DISTINCT by a loose index scan: where an index begins with their columns, the first entry of each group is
+//! enough.
 //!
-//! It serves grouping by columns of one table with no aggregates but MIN and MAX of one column that is behind them in the index, and
-//! whatever asks only which combinations of columns there are. For MIN and MAX together it goes through the index once in each direction. Grouping is still done above, on the few rows that are left, so that it does not
-//! matter if some of them are of one group.
+//! A loose scan serves grouping by columns of one table without aggregates other than MIN and MAX of the one column that follows
+//! them in the index, and any query that asks only for the distinct combinations of columns. For MIN and MAX together it walks
+//! the index once in each direction. A grouping above the scan still groups its few rows, so that several rows of one group do no
+//! harm.
 //!
-//! In the same way `k IN (..) ORDER BY v LIMIT 10` reads the first ten of each `k` off an index of both, and sorts these.
+//! Likewise, `k IN (..) ORDER BY v LIMIT 10` reads the first ten entries of each `k` from an index of both, and sorts these.
 
 use super::graph::{Graph, MemberSource, Relations};
 use super::joins::JoinChoice;
@@ -22,12 +23,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The request for rows in an order.
+/// The groups that a query asks for.
 #[derive(Debug)]
 struct Loose {
     /// Ordinals of the columns whose combinations are asked for.
     columns: BTreeSet<usize>,
-    /// The column whose least, or greatest, value is asked for, or both.
+    /// The column whose least or greatest value, or both, is asked for.
     extreme: Option<(usize, Extreme)>,
 }
 
@@ -39,7 +40,7 @@ enum Extreme {
 }
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The cheapest loose scan, if the query asks for no more than it gives.
+    /// Returns the cheapest loose scan, if it delivers all that the query asks for.
     pub(super) fn plan_loose(&mut self, graph: &Graph) -> Result<Option<JoinChoice>, MysqlError> {
         let Some(wanted) = wanted(self.select).filter(|_| self.cx.switches.skip_scan) else {
             return Ok(None);
@@ -69,8 +70,8 @@ impl JoinPlanner<'_, '_, '_> {
 }
 
 impl JoinPlanner<'_, '_, '_> {
-    /// For ORDER BY with LIMIT of `rows` rows: the cheapest scan of an index that has the order for each value of its first parts, of which
-    /// the first rows of each value are enough. They are still to be sorted.
+    /// For ORDER BY with LIMIT of `rows` rows: returns the cheapest scan of an index that has the order within each value of its
+    /// first parts. The first rows of each value are enough. The caller still sorts them.
     pub(super) fn plan_first_of_each(
         &mut self,
         graph: &Graph,
@@ -101,7 +102,7 @@ impl JoinPlanner<'_, '_, '_> {
         Ok(best)
     }
 
-    /// The table of a query that reads nothing else, with the conditions on it.
+    /// Returns the only table of a query, with the conditions on it.
     fn only_table(&self, graph: &Graph) -> Option<(Arc<TableDef>, Vec<Expr>)> {
         let ([member], [bound]) = (graph.members.as_slice(), self.select.relations.as_slice()) else {
             return None;
@@ -115,7 +116,7 @@ impl JoinPlanner<'_, '_, '_> {
     }
 }
 
-/// The groups that a query asks for, if a loose scan can give them.
+/// Returns the groups that a query asks for, if a loose scan can deliver them.
 fn wanted(select: &BoundSelect) -> Option<Loose> {
     if !select.windows.is_empty() {
         return None;
@@ -141,7 +142,7 @@ fn wanted(select: &BoundSelect) -> Option<Loose> {
         let of = match call.function {
             AggregateFunction::Min => Extreme::Least,
             AggregateFunction::Max => Extreme::Greatest,
-            // Of all groups together: which values there are.
+            // DISTINCT over all rows asks which values there are.
             _ if call.distinct && aggregation.keys.is_empty() => {
                 call.args.iter().try_for_each(|arg| add_columns(select, arg, &mut columns))?;
                 continue;
@@ -161,8 +162,8 @@ fn wanted(select: &BoundSelect) -> Option<Loose> {
     (!columns.is_empty()).then_some(Loose { columns, extreme })
 }
 
-/// Adds the columns that an expression is computed from. `None` if it is computed from anything else, too, or tells values apart that
-/// are the same to the index, as `HEX(s)` and `s COLLATE utf8mb4_bin` do.
+/// Adds the columns that an expression is computed from. `None` if it reads anything else, or distinguishes values that are equal
+/// in the index, as `HEX(s)` and `s COLLATE utf8mb4_bin` do.
 fn add_columns(select: &BoundSelect, expr: &Expr, columns: &mut BTreeSet<usize>) -> Option<()> {
     if expr.is_volatile() || expr.has_subquery() {
         return None;
@@ -178,7 +179,7 @@ fn add_columns(select: &BoundSelect, expr: &Expr, columns: &mut BTreeSet<usize>)
     Some(())
 }
 
-/// The ordinal in its table of a column of a query.
+/// Returns the ordinal of a query's column in its table.
 fn ordinal(select: &BoundSelect, column: usize) -> Option<usize> {
     match select.columns.get(column)?.origin {
         ColumnOrigin::Relation { ordinal, .. } => Some(ordinal),
@@ -186,7 +187,7 @@ fn ordinal(select: &BoundSelect, column: usize) -> Option<usize> {
     }
 }
 
-/// How many parts of a candidate's index hold the columns, and the direction that gives the extreme first.
+/// Returns how many parts of a candidate's index hold the columns, and the direction in which the extreme comes first.
 fn prefix(candidate: &Candidate, wanted: &Loose, fixed: &BTreeSet<usize>) -> Option<(usize, ScanOrder)> {
     let index = &candidate.path.index;
     let mut missing = wanted.columns.clone();

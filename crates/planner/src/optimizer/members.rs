@@ -1,4 +1,4 @@
-//! Reading one member, and joining one more: the steps that the search for an order puts together.
+//! Reads one member and joins one more: the steps of the search for a join order.
 
 use super::equalities::Class;
 use super::factor;
@@ -24,18 +24,19 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     pub cx: &'p mut OptimizerContext<'c, 'a>,
     /// Columns that are needed above the joins.
     pub required: BTreeSet<usize>,
-    /// All conditions of the block, on whatever level.
+    /// All conditions of the block, at every level.
     pub conditions: Vec<Expr>,
     pub classes: Vec<Class>,
-    /// Consider reading indexes in full, for their order.
+    /// Consider reading whole indexes for their order.
     pub every_index: bool,
-    /// The part of the rows of joins that will be asked for.
+    /// The share of the joined rows that will be read.
     pub share: f64,
     pub(super) distinct_values: HashMap<usize, f64>,
     /// The shares of pairs that are equal in two columns.
     pub(super) equal_pairs: HashMap<(usize, usize), Option<f64>>,
     pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
-    /// The plans of relations that are no tables. Joins are looked for several times, and each of these may have others below it.
+    /// The plans of relations that are not stored tables. The search for joins runs several times, and each such plan may hold
+    /// further searches.
     pub(super) planned: HashMap<usize, JoinPlanRef>,
 }
 
@@ -44,21 +45,21 @@ pub(super) struct PreparedMember {
     pub relations: Relations,
     pub relation: Option<usize>,
     pub attached: Option<Attached>,
-    /// The relations that have to be joined before.
+    /// The relations that must be joined before.
     pub needs: Relations,
-    /// For a lateral query, of one run of it.
+    /// The plan to read the member alone; of a lateral query, the plan of one run.
     pub own: JoinPlanRef,
 }
 
-/// The conjuncts that decide whether a left and a right row belong together, by what they are about.
+/// The conjuncts that decide whether a left and a right row match, by the sides that they read.
 pub(super) struct JoinConditions {
     /// Conjuncts on the right member alone.
     local: Vec<Expr>,
-    /// Conjuncts on the right member that follow from others: for estimates only.
+    /// Conjuncts on the right member that follow from others; for estimates only.
     derived: Vec<Expr>,
     /// Conjuncts on both sides.
     pub join_conjuncts: Vec<Expr>,
-    /// Conjuncts on the joined rows, after NULLs were put in.
+    /// Conjuncts on the joined rows, evaluated after NULLs are filled in.
     after: Vec<Expr>,
     pub join_type: JoinType,
 }
@@ -68,7 +69,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         ColumnMap { select: self.select }
     }
 
-    /// The conjuncts among `conditions` that are about the given relations alone.
+    /// Returns the conjuncts among `conditions` that read only the given relations.
     pub(super) fn local_conjuncts<'e>(
         &self,
         relations: Relations,
@@ -85,7 +86,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             .collect()
     }
 
-    /// The conjuncts that ORs over several relations imply for these alone.
+    /// Returns the conjuncts that ORs over several relations imply for these relations alone.
     fn derived_conjuncts<'e>(
         &self,
         relations: Relations,
@@ -105,7 +106,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             .collect()
     }
 
-    /// The cheapest way to read a relation by itself.
+    /// Plans the cheapest way to read a relation alone.
     pub(super) fn read_alone(
         &mut self,
         relation: usize,
@@ -132,7 +133,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             Some(_) => {
                 let read = self.source(relation, member.relations)?;
                 let bound = self.relation(relation)?;
-                // The rows of a lateral query are looked at where it is joined.
+                // The conditions of a lateral query are evaluated where it is joined.
                 let local =
                     if matches!(bound.source, RelationSource::Lateral(_)) { Vec::new() } else { local };
                 Ok(self.filtered(read, local))
@@ -141,7 +142,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
     }
 
-    /// The rows of a relation that is no table.
+    /// Plans the rows of a relation that is not a stored table.
     fn source(&mut self, relation: usize, relations: Relations) -> Result<JoinPlanRef, MysqlError> {
         if let Some(planned) = self.planned.get(&relation) {
             return Ok(planned.clone());
@@ -162,7 +163,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         Ok(read)
     }
 
-    /// A table read along a candidate.
+    /// Makes the plan to read a table along a candidate.
     pub(super) fn access(&self, relation: usize, candidate: Candidate) -> Partial {
         let price = candidate.price(1.0, self.cx.planner.model);
         let forced = self.select.relations.get(relation).is_some_and(|bound| bound.hints.indexes.join.forced);
@@ -178,7 +179,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
     }
 
-    /// Rows for which further conditions hold.
+    /// Adds a filter by further conditions.
     pub(super) fn filtered(&self, input: JoinPlanRef, conditions: Vec<Expr>) -> JoinPlanRef {
         if conditions.is_empty() {
             return input;
@@ -194,7 +195,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         })
     }
 
-    /// The candidates for a relation under conditions, with the columns delivered that are not used up in them.
+    /// Returns the candidates for a relation under conditions. They deliver the columns that are needed beyond these conditions.
     pub(super) fn candidates(
         &mut self,
         relation: usize,
@@ -244,7 +245,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 hint: bound.hints.skip_scan.as_ref(),
             },
             merging: self.cx.switches.merging(bound.hints.index_merge.as_ref()),
-            // Alone and unordered, a table has nothing but its own paths to choose from.
+            // A table alone and unordered only has its own paths to compare.
             sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
         };
         let found = Rc::new(self.cx.planner.candidates(&base, self.cx.eval)?);
@@ -256,11 +257,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         Ok(found)
     }
 
-    /// The columns of a relation that are needed beyond `evaluated`, once the relations of `joined` are: by ordinal.
+    /// Returns the ordinals of a relation's columns that are still needed when the conditions `evaluated` are done and the
+    /// relations of `joined` are joined.
     fn wanted(&self, relation: usize, evaluated: &[Expr], joined: Relations) -> Vec<usize> {
         let bound = &self.select.relations[relation];
         let mut needed: BTreeSet<usize> = self.required.clone();
-        // WHERE and an ON can say the same: each condition that is evaluated settles one of them. What classes say is none of them.
+        // WHERE and ON may hold the same condition twice: each evaluated condition settles one of them. Equalities of classes
+        // settle none.
         let of_class = |condition: &&Expr| self.classes.iter().any(|class| class.says(condition));
         let mut settled: HashMap<&Expr, usize> = HashMap::new();
         evaluated
@@ -285,7 +288,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             .collect()
     }
 
-    /// Whether there is a condition between the relations joined so far and a member.
+    /// Whether a condition connects the relations joined so far and a member.
     pub(super) fn are_connected(&self, graph: &Graph, joined: Relations, member: &PreparedMember) -> bool {
         let columns = self.columns();
         let both = joined.union(member.relations);
@@ -385,13 +388,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         Ok(Rc::unwrap_or_clone(filtered))
     }
 
-    /// Whether a member may be joined by hash where it can be looked up.
+    /// Whether a member that can be looked up may also be joined by hash.
     pub(super) fn may_hash(&self, member: &PreparedMember) -> bool {
         let bound = member.relation.map(|relation| &self.select.relations[relation]);
         bound.and_then(|bound| bound.hints.hash_join).unwrap_or(self.cx.switches.hash_join)
     }
 
-    /// The member run for each left row, if it is a lateral query.
+    /// Joins a lateral query, which runs for each left row.
     fn lateral(
         &self,
         left: &JoinPlanRef,
@@ -422,7 +425,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         })
     }
 
-    /// The member looked up for each left row, if it has an index for that.
+    /// Joins a member by a lookup for each left row, if it has an index for that.
     fn lookup(
         &mut self,
         left: &JoinPlanRef,
@@ -446,7 +449,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         for candidate in candidates.iter().filter(|candidate| candidate.path.constraint.is_correlated()) {
             let mut price = self.for_rows_of(left, candidate)?.price(left.rows.max(1.0), model);
             if !matching.join_type.delivers_partners() {
-                // The first partner ends a lookup.
+                // The first match ends a lookup.
                 price.total_us /= candidate.rows.max(1.0);
             }
             if best.as_ref().is_none_or(|(known, _)| price.total_us < known.total_us) {
@@ -473,7 +476,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }))
     }
 
-    /// A candidate as it is for the left rows, if these are of one table and their keys come from its index. Few rows are not worth the look.
+    /// Adjusts a candidate for the left rows, if these belong to one table and their keys come from its index. Few rows are not
+    /// worth the estimate.
     fn for_rows_of(&mut self, left: &Partial, candidate: &Candidate) -> Result<Candidate, MysqlError> {
         let values = candidate.path.constraint.equal_values();
         let column = values.first().and_then(|value| value.and_then(Expr::as_column));
@@ -495,7 +499,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
     }
 
-    /// The member joined by hash.
+    /// Joins a member by hash.
     fn hash(
         &self,
         left: &JoinPlanRef,
@@ -507,17 +511,17 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let cpu = &self.cx.planner.model.cpu;
         let right = &member.own;
         let (keys, conditions) = self.hash_keys(&matching.join_conjuncts, left.relations, member.relations);
-        // Unmatched rows are kept of the side that streams.
+        // Only the side that streams keeps its unmatched rows.
         let build_left = matching.join_type == JoinType::Inner && !keep_order && left.rows < right.rows;
         let (build, probe) = if build_left { (left.rows, right.rows) } else { (right.rows, left.rows) };
         let pairs = match matching.join_type {
             _ if keys.is_empty() => build * probe,
             JoinType::Inner | JoinType::LeftOuter => rows,
-            // Of the candidates for a row, one in two is enough.
+            // Without further conditions the first candidate decides, and no pair is evaluated.
             JoinType::Semi | JoinType::Anti if conditions.is_empty() => 0.0,
             JoinType::Semi | JoinType::Anti => probe.max(rows),
         };
-        // Rows that find no partner among the candidates are known only at the end of a batch.
+        // Left rows that match no candidate are known only at the end of a batch.
         let loses_order = keep_order && matching.join_type == JoinType::LeftOuter && !conditions.is_empty();
         let unordered = if loses_order { f64::INFINITY } else { 0.0 };
         let cost =
@@ -544,7 +548,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
     }
 
-    /// The conditions of a join that are keys of a hash join, and the others.
+    /// Separates the conditions of a join that can be keys of a hash join from the others.
     pub(super) fn hash_keys(
         &self,
         joining: &[Expr],
@@ -561,8 +565,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         (keys, conditions)
     }
 
-    /// The time that a hash join of so many `rows` saves because rows of a table that have no partner are told to its scan: they are not looked up. What else it saves
-    /// depends on where the column is.
+    /// Returns the time that a runtime filter saves a hash join of that many `rows`: the scan of the probe side drops rows
+    /// without match, so that the join does not look them up. Further savings depend on the place of the column and are not
+    /// counted.
     fn filtered_probe(&self, keys: &[HashKey], join: JoinType, rows: f64, probe: &Partial) -> f64 {
         let cpu = &self.cx.planner.model.cpu;
         let told = self.cx.switches.runtime_filter
@@ -573,7 +578,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         if told { (probe.rows - rows) * cpu.hash_probe } else { 0.0 }
     }
 
-    /// An equality of an expression over each side, as the key of a hash join.
+    /// Returns an equality between expressions over each side as the key of a hash join.
     fn hash_key(&self, condition: &Expr, left: Relations, right: Relations) -> Option<HashKey> {
         let ExprKind::Compare { op, left: a, right: b, domain } = &condition.kind else { return None };
         let null_safe = match op {
@@ -593,7 +598,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         } else {
             return None;
         };
-        // Text that is no date is not NULL, but as a key it would be.
+        // A text that is not a date is not NULL, but its hash key would be.
         let text_as_date =
             matches!(domain, CompareDomain::DateTime) && (l.ty.sql.is_string() || r.ty.sql.is_string());
         if null_safe && text_as_date {

@@ -1,14 +1,14 @@
-//! Derived tables that are no more than a join and a filter become part of the block around them.
+//! Merges derived tables that are only a join and a filter into the block around them.
 
 use crate::bound::merge::{empty_block, is_nullable, merge};
 use crate::bound::{BoundSelect, MAX_RELATIONS, RelationSource};
 use leafline_expr::ExprKind;
 use std::sync::atomic::Ordering;
 
-/// The block with its simple derived tables merged, those inside them first; `wanted` is what is done where hints say nothing.
+/// Merges the simple derived tables of the block, inner ones first. `wanted` is the choice where hints give none.
 pub(super) fn merged(mut select: BoundSelect, wanted: bool) -> BoundSelect {
     for relation in &mut select.relations {
-        // A query of WITH that one place names is a derived table there.
+        // A common table with one reference is a derived table there.
         if let RelationSource::Common(table) = &relation.source
             && table.recursion.is_none()
             && table.references.load(Ordering::Relaxed) == 1
@@ -29,8 +29,7 @@ pub(super) fn merged(mut select: BoundSelect, wanted: bool) -> BoundSelect {
     select
 }
 
-/// Rows in, the same rows out, and no column that would not be NULL on the right side of a left join when its
-/// tables are.
+/// Whether merging keeps the rows. On the right side of a left join every column must be NULL when the columns of its tables are.
 fn is_mergeable(inner: &BoundSelect, outer: &BoundSelect, position: usize) -> bool {
     let plain = inner.is_join_and_filter()
         && inner.output.iter().all(|output| !output.expr.is_volatile() && !output.expr.has_subquery());

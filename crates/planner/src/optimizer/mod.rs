@@ -1,26 +1,26 @@
-//! From bound queries to physical plans.
+//! Turns bound queries into physical plans.
 //!
 //! | module | does |
 //! |---|---|
-//! | `merge` | makes simple derived tables part of the query around them |
-//! | `loose` | GROUP BY and DISTINCT off an index, one entry a group |
+//! | `merge` | merges simple derived tables into the query around them |
+//! | `loose` | GROUP BY and DISTINCT by loose index scans, one entry for each group |
 //! | `lateral_nest` | several tables on the inner side of a left join, lateral ones among them, as one lateral query |
-//! | `pushdown` | conditions on derived tables, evaluated inside them |
-//! | `unnest` | makes subqueries of conditions joins |
-//! | `generated` | reads expressions from the indexed columns that are generated from them |
+//! | `pushdown` | moves conditions on derived tables into them |
+//! | `unnest` | turns subqueries of conditions into joins |
+//! | `generated` | reads expressions from the indexed columns that they define |
 //! | `graph` | FROM and WHERE as a join graph; outer joins that are inner joins |
-//! | `factor`, `equalities`, `null_rejection` | what conditions imply |
+//! | `factor`, `equalities`, `null_rejection` | implied conditions |
 //! | `members`, `join_order`, `selectivity` | access paths and join order together, by price |
 //! | `order` | ORDER BY provided by an index |
-//! | `sources` | set operations, VALUES, the queries of WITH |
-//! | `emit` | the chosen plan with columns as positions in batches |
-//! | `joins` | the plan for the joins of a block, with what comes above them in mind |
+//! | `sources` | set operations, VALUES, common tables |
+//! | `emit` | the chosen plan as operators, with columns as positions in batches |
+//! | `joins` | the plan for the joins of a block, with regard to the steps above them |
 //! | `block` | a whole query block: the joins, grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
-//! | `operators`, `block_node` | operators above the joins; where columns stand in them |
+//! | `operators`, `block_node` | operators above the joins, and the positions of columns in them |
 //! | `finish` | demand, runtime filters, threads and numbers, on the finished plan |
-//! | `parallel` | what several threads share |
+//! | `parallel` | the parts of a plan that several threads share |
 //! | `rollup` | WITH ROLLUP |
-//! | `trace` | what was compared, for OPTIMIZER_TRACE |
+//! | `trace` | the plans that were compared, for OPTIMIZER_TRACE |
 //! | `window` | window functions, and the sorts they share |
 //!
 //! Prices and row estimates come from [`leafline_access::Planner`].

@@ -1,8 +1,9 @@
-//! Which conditions cannot be true where some relations are NULL: what turns an outer join into an inner one.
+//! Finds conditions that cannot be true where some relations are NULL. Such a condition turns an outer join into an inner one.
 
 use leafline_expr::{CompareOp, Expr, ExprKind};
 
-/// Is the condition never true for rows in which all columns of `rels` are NULL? `in_relations` tells those columns.
+/// Whether the condition is never true for rows in which all columns of some relations are NULL. `in_relations` recognises those
+/// columns.
 pub(super) fn rejects_null(condition: &Expr, in_relations: &dyn Fn(usize) -> bool) -> bool {
     match &condition.kind {
         ExprKind::And(args) => args.iter().any(|arg| rejects_null(arg, in_relations)),
@@ -13,7 +14,7 @@ pub(super) fn rejects_null(condition: &Expr, in_relations: &dyn Fn(usize) -> boo
     }
 }
 
-/// Whether the value is NULL whenever all columns of the relations are.
+/// Whether the value is NULL whenever all columns of the relations are NULL.
 pub(super) fn is_strict(expr: &Expr, in_relations: &dyn Fn(usize) -> bool) -> bool {
     let strict = |expr: &Expr| is_strict(expr, in_relations);
     match &expr.kind {

@@ -9,7 +9,7 @@ use leafline_expr::{Expr, ExprKind};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
-/// The rows for which all conditions are true.
+/// Filters rows by conditions that must all be true.
 pub(super) fn filter(rows: BlockNode, conditions: &[Expr]) -> Result<BlockNode, MysqlError> {
     if conditions.is_empty() {
         return Ok(rows);
@@ -25,7 +25,7 @@ pub(super) fn filter(rows: BlockNode, conditions: &[Expr]) -> Result<BlockNode, 
     })
 }
 
-/// The select list. Where the input delivers nothing but its columns in order, there is nothing to do.
+/// Projects to the select list. Nothing is added where the input already delivers these columns in order.
 pub(super) fn project(rows: BlockNode, outputs: &[&Expr], locators: &[usize]) -> Result<Node, MysqlError> {
     let mut expressions = rows.bind_all(outputs.iter().copied())?;
     for &locator in locators {
@@ -43,7 +43,7 @@ pub(super) fn project(rows: BlockNode, outputs: &[&Expr], locators: &[usize]) ->
     Ok(node(operator, types, estimate.rows, estimate.cost_us))
 }
 
-/// The rows in order, or the first of them.
+/// Sorts the rows, or takes the first of them in order.
 pub(super) fn sort_and_limit(
     input: Node,
     (keys, provided): (Vec<SortKey>, ProvidedOrder),
@@ -84,7 +84,7 @@ pub(super) fn sort_and_limit(
     node(operator, types, rows, provided.asked_us.unwrap_or(estimate.cost_us + sorting))
 }
 
-/// Tells a scan at the bottom of a row of projections how many rows will be enough.
+/// Tells a scan below a chain of projections how many rows are enough.
 pub(super) fn enough(rows: &mut Node, limit: &RowLimit) {
     let (LimitValue::Constant(offset), Some(LimitValue::Constant(count))) = (limit.offset, limit.count)
     else {
@@ -101,14 +101,14 @@ pub(super) fn enough(rows: &mut Node, limit: &RowLimit) {
     }
 }
 
-/// The first rows of a node.
+/// Limits a node to its first rows.
 pub(super) fn limited(input: Node, limit: &BoundLimit) -> Result<Node, MysqlError> {
     let (types, estimate) = (input.types.to_vec(), input.estimate);
     let operator = Operator::Limit(plan::Limit { input: Box::new(input), limit: row_limit(limit)? });
     Ok(node(operator, types, estimate.rows, estimate.cost_us))
 }
 
-/// A limit as plans have it.
+/// Converts a limit to the form that plans have.
 pub fn row_limit(limit: &BoundLimit) -> Result<RowLimit, MysqlError> {
     let offset = limit.offset.as_ref().map_or(Ok(LimitValue::Constant(0)), limit_value)?;
     Ok(RowLimit { offset, count: Some(limit_value(&limit.count)?) })
@@ -123,11 +123,12 @@ fn limit_value(expr: &Expr) -> Result<LimitValue, MysqlError> {
     }
 }
 
-/// The part of ORDER BY and LIMIT that a plan for the joins fulfils.
+/// The part of ORDER BY and LIMIT that a plan for the joins provides.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ProvidedOrder {
-    /// Its rows come in the order of so many of the keys, from the first.
+    /// Number of keys, from the first, in whose order the rows come.
     pub keys: usize,
-    /// The price of the rows that are asked for, if it is known apart from that of all rows, microseconds; with the sorting that is left.
+    /// The price of the wanted rows and of their remaining sort, microseconds, if it is known separately from the price of all
+    /// rows.
     pub asked_us: Option<f64>,
 }

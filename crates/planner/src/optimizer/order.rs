@@ -1,5 +1,6 @@
-//! ORDER BY without sorting, or with less of it: a table read in the order of one of its indexes, or of its first keys. Where a LIMIT asks for few rows,
-//! those that come with the first values of these are sorted, and no others are read. Ranges that are in order each, as the parts before have several values, are merged.
+//! Plans ORDER BY without a sort, or with a smaller one: a table is read in the order of one of its indexes, or of the first
+//! keys. Where a LIMIT asks for few rows, only rows with the first values of these keys are read and sorted. Where earlier parts
+//! of the index have several values, each range is in order by itself, and the ranges are merged.
 
 use super::equalities::is_transitive;
 use super::graph::{Graph, MemberSource, Relations};
@@ -15,41 +16,41 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A plan whose rows come in the order asked for.
+/// A plan whose rows come in the requested order.
 pub(super) struct InOrder {
     pub plan: JoinPlanRef,
-    /// It uses an index that is forced for ORDER BY, and is not to be compared with sorting.
+    /// The plan uses an index that is forced for ORDER BY, and is not compared with sorting.
     pub forced: bool,
-    /// How many of the keys, from the first, it serves: rows that are equal in them come in any order.
+    /// Number of keys, from the first, that the plan serves. Rows that are equal in them come in any order.
     pub provided: usize,
-    /// The price of the rows that are read, and of sorting them by the keys that are left, microseconds.
+    /// The price of reading rows, and of sorting them by the remaining keys, microseconds.
     pub cost_us: f64,
-    /// The part of the rows that is read.
+    /// The share of the rows that is read.
     pub share: f64,
 }
 
 /// How many rows are wanted in order.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
-    /// Of so many.
+    /// Number of rows to choose from.
     pub rows: f64,
-    /// The part of them.
+    /// The share of them that is wanted.
     pub share: f64,
-    /// Whether it is enough if they come in the order of the first keys.
+    /// Whether the order of the first keys is enough.
     pub partly_sorted: bool,
 }
 
-/// In which order the index of a candidate gives rows.
+/// The order in which the index of a candidate delivers rows.
 pub(super) struct IndexOrder {
     pub direction: ScanOrder,
-    /// How many of the keys, from the first, are provided.
+    /// Number of keys, from the first, that are provided.
     pub keys: usize,
-    /// How many parts of the index these are, with those before that have one value.
+    /// Number of index parts that provide them, including earlier parts with one value.
     pub parts: usize,
 }
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The cheapest plan that needs no sort, or only of few rows at a time, if there is one.
+    /// Returns the cheapest plan that needs no sort, or sorts only few rows at a time, if there is one.
     pub(super) fn plan_in_order(
         &mut self,
         graph: &Graph,
@@ -98,7 +99,7 @@ impl JoinPlanner<'_, '_, '_> {
             let plan = self.join(graph, members, Some((position, first)));
             let share = std::mem::replace(&mut self.share, 1.0);
             let plan = self.filtered(plan?, self.constant_conditions(graph));
-            // No join of the others keeps the order.
+            // No join with the other members keeps the order.
             if !plan.cost_us.is_finite() {
                 continue;
             }
@@ -117,8 +118,8 @@ impl JoinPlanner<'_, '_, '_> {
         Ok(best)
     }
 
-    /// The part of the rows that is read for a share of them, as those that pass may come early in the order, or late. Of a range of it all that is known
-    /// is how many pass.
+    /// Returns the share of the rows that is read to find a share of the passing ones, because passing rows may come early or
+    /// late in the order. For a range only the number of passing rows is known.
     fn share_read(
         &mut self,
         relation: usize,
@@ -144,8 +145,8 @@ impl JoinPlanner<'_, '_, '_> {
         Ok(self.cx.planner.share_in_order(&path.table, order, &conditions, share, self.cx.eval)?)
     }
 
-    /// The part of the rows that is read where they come in the order of the first keys: those with the values of the wanted ones are read
-    /// to the last.
+    /// Returns the share of the rows that is read where they come in the order of the first keys. All rows with the last wanted
+    /// value of these keys are read.
     fn share_partly_sorted(
         &self,
         candidate: &Candidate,
@@ -158,7 +159,7 @@ impl JoinPlanner<'_, '_, '_> {
         Ok((read + entries / candidate.examined.max(1.0)).min(1.0))
     }
 
-    /// The candidates of a table, those among them that read a whole index for its order.
+    /// Returns the candidates of a table, including reads of whole indexes for their order.
     pub(super) fn candidates_for_order(
         &mut self,
         relation: usize,
@@ -171,12 +172,12 @@ impl JoinPlanner<'_, '_, '_> {
         candidates
     }
 
-    /// The keys as columns of one relation, if they are.
+    /// Returns the keys as columns of one relation, if all are such columns.
     pub(super) fn plain_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
         self.leading_keys(order).filter(|(_, keys)| keys.len() == order.len())
     }
 
-    /// The first keys, as far as they are columns of one relation.
+    /// Returns the first keys as far as they are columns of one relation.
     fn leading_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
         let of_relation = |key: &OrderKey| match self.select.columns.get(key.expr.as_column()?)?.origin {
             ColumnOrigin::Relation { relation, ordinal } => Some((relation, (ordinal, key.descending))),
@@ -187,14 +188,14 @@ impl JoinPlanner<'_, '_, '_> {
         Some((first, same.map(|(_, key)| key).collect()))
     }
 
-    /// The columns of a relation that have one value in all rows that pass the conditions.
+    /// Returns the columns of a relation that have one value in all rows that pass the conditions.
     pub(super) fn fixed_columns(&self, relation: usize, conditions: &[Expr]) -> BTreeSet<usize> {
         let bound = &self.select.relations[relation];
         conditions
             .iter()
             .filter_map(|condition| match &condition.kind {
                 ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, domain } => {
-                    // Of other domains several values are equal to one: texts to a number.
+                    // In other domains several values equal one: texts equal a number.
                     let one_value = |column: &Expr| is_transitive(&column.ty, *domain);
                     match (left.as_column(), right.as_column()) {
                         (Some(column), None) if right.is_constant() && one_value(left) => Some(column),
@@ -210,7 +211,7 @@ impl JoinPlanner<'_, '_, '_> {
     }
 }
 
-/// A candidate whose ranges are merged, for the order of the parts behind those that have several values.
+/// Makes a candidate that merges its ranges, for the order of the parts after those with several values.
 fn merged(
     candidate: &Candidate,
     keys: &[(usize, bool)],
@@ -224,7 +225,8 @@ fn merged(
     Some((candidate.clone().merged(parts, given.direction)?, given))
 }
 
-/// The order in which the index of a candidate gives entries with the same first `start` parts, if the keys begin with it.
+/// Returns the order in which the index of a candidate delivers entries with equal first `start` parts, if the keys begin with
+/// it.
 pub(super) fn order_behind(
     candidate: &Candidate,
     start: usize,
@@ -234,7 +236,8 @@ pub(super) fn order_behind(
     order_of(candidate, (start, true), keys, fixed)
 }
 
-/// The same; the first parts may also be different ones, whose entries are merged by what is behind them.
+/// Returns the order after the first `start` parts. `is_same`: these parts have one value; otherwise their entries are merged by
+/// the parts that follow.
 fn order_of(
     candidate: &Candidate,
     (start, is_same): (usize, bool),
@@ -255,7 +258,7 @@ fn order_of(
     for (position, (column, part)) in index.key_columns.iter().zip(&index.key_parts).enumerate().skip(start) {
         let Some((next, descending)) = keys.get(provided) else { break };
         let is_next = next == column && part.prefix.is_none();
-        // Of a part that is the beginning of its column not even one value makes one key.
+        // One value of a column does not fix a part that is a prefix of the column.
         if !is_next && fixed.contains(column) && part.prefix.is_none() {
             continue;
         }
@@ -267,8 +270,8 @@ fn order_of(
         parts = position + 1;
         provided = served_by_fixed(provided + 1);
     }
-    // Behind all parts of the key there is one row: what is left to order by does not matter. Where a hidden row id follows them,
-    // that is so of unique keys without NULL.
+    // After all parts of the key one row is left, so that further keys of the order do not matter. Where a hidden row id follows
+    // the parts, that holds only for unique keys without NULL.
     let is_whole = |part: &KeyPart| !part.nullable && part.prefix.is_none();
     let names_row = !index.hidden_row_id || index.is_unique() && index.key_parts.iter().all(is_whole);
     if ended && is_same && names_row {

@@ -1,8 +1,8 @@
-//! Which parts of a plan several threads share.
+//! Chooses the parts of a plan that several threads share.
 //!
 //! A part over one table (a scan, and filters, projections and index lookups over it) can run in several threads at once, each on
-//! some pieces of the table, if no row's result depends on what was done for others: without subqueries, whose answers one
-//! thread remembers, and without volatile functions. It pays where there is a lot to do, and where all rows are asked for.
+//! some pieces of the table, if no row's result depends on work for other rows. Subqueries are excluded, because one thread
+//! remembers their answers, and so are volatile functions. Sharing pays where there is much work, and where all rows are read.
 //!
 //! ```text
 //! Aggregate                         Aggregate (of the results of parts)
@@ -10,9 +10,9 @@
 //!                                       Aggregate (of a part)
 //!                                         part over one table
 //! ```
-//! Grouping runs in the threads, too, where that leaves few rows and makes no difference (`AggregateCall::parts`). The rows of a scan
-//! come in its order, so that sums of DOUBLE above it, too, are the same with any number of threads; but where the order does not matter rows
-//! are fetched, and looked up, in the order of their keys, a batch at a time, and batches end with pieces.
+//! The threads also group, where that leaves few rows and gives the same result (`AggregateCall::parts`). The rows of a scan come
+//! in its order, so that sums of DOUBLE above it are the same with any number of threads. Where the order does not matter, rows
+//! are fetched and looked up in the order of their keys, a batch at a time, and batches end with pieces.
 
 use super::block_node::node;
 use super::settings::Parallelism;
@@ -24,7 +24,7 @@ use leafline_expr::aggregate::AggregateCall;
 use leafline_expr::{Expr, ExprKind, build};
 use std::sync::Arc;
 
-/// The part of a plan that can be read in pieces, each by whom it may be, if that is all of the plan.
+/// Returns the part of a plan that any thread can read in pieces, if the plan is nothing else.
 pub fn read_in_pieces(root: &Node) -> Option<&Node> {
     let part = match &root.operator {
         Operator::Parallel(plan::Parallel { input, .. }) => input,
@@ -33,14 +33,14 @@ pub fn read_in_pieces(root: &Node) -> Option<&Node> {
     can_be_shared(part).then_some(part)
 }
 
-/// Lets threads share what pays.
+/// Lets threads share the parts where that pays.
 pub(super) fn shared_by_threads(root: &mut Node, parallelism: Parallelism) {
     if parallelism.threads > 1 {
         share(root, false, parallelism);
     }
 }
 
-/// `consumed`: the rows of the node are collected before anything is made of them.
+/// Shares parts below a node. `consumed`: the rows of the node are collected before they are used.
 fn share(at: &mut Node, consumed: bool, parallelism: Parallelism) {
     if can_be_shared(at) {
         if at.estimate.cost_us >= parallelism.least_cost_us && (consumed || is_selective(at)) {
@@ -75,7 +75,7 @@ fn share(at: &mut Node, consumed: bool, parallelism: Parallelism) {
     }
 }
 
-/// Takes away what lookup joins would go on with: each thread would hold the table for itself.
+/// Removes the fallbacks of lookup joins: each thread would hold the table for itself.
 fn only_lookups(at: &mut Node) {
     if let Operator::LookupJoin(plan::LookupJoin { fallback, .. }) = &mut at.operator {
         *fallback = None;
@@ -94,7 +94,7 @@ fn wrap(at: &mut Node, parallelism: Parallelism) {
     *at = node(Operator::Parallel(plan::Parallel { input, share }), types, estimate.rows, estimate.cost_us);
 }
 
-/// Makes an aggregation one of parts, and one of their results; false if that cannot be, or does not pay.
+/// Splits an aggregation into one of parts and one of their results. Returns false if that is impossible or does not pay.
 fn group_in_threads(at: &mut Node, parallelism: Parallelism) -> bool {
     let Operator::Aggregate(plan::Aggregate { input, keys, grouping, aggregates }) = &at.operator else {
         return false;
@@ -160,7 +160,7 @@ fn is_repeatable(expr: &Expr) -> bool {
     !expr.is_volatile() && !expr.any(&mut |part| matches!(part.kind, ExprKind::Subquery(_)))
 }
 
-/// Whether few of the rows that are examined are delivered.
+/// Whether few of the examined rows are delivered.
 fn is_selective(at: &Node) -> bool {
     fn examined(at: &Node) -> f64 {
         match &at.operator {

@@ -1,4 +1,4 @@
-//! Plans under construction: cheap to make and to compare, still in the numbering of the query block.
+//! Plans under construction: cheap to make and to compare, with the column numbers of the query block.
 
 use super::graph::Relations;
 use crate::plan::Node;
@@ -9,18 +9,18 @@ use std::rc::Rc;
 /// A shared partial plan.
 pub(super) type JoinPlanRef = Rc<Partial>;
 
-/// A way to get the joined rows of some relations.
+/// A plan for the joined rows of some relations.
 #[derive(Clone, Debug)]
 pub(super) struct Partial {
     pub step: Step,
     pub relations: Relations,
     /// Rows delivered.
     pub rows: f64,
-    /// Until the last row, microseconds.
+    /// Time until the last row, microseconds.
     pub cost_us: f64,
-    /// Until the first row.
+    /// Time until the first row, microseconds.
     pub startup_us: f64,
-    /// There are no rows, whatever the parameters.
+    /// The plan has no rows, whatever the parameters.
     pub empty: bool,
 }
 
@@ -33,19 +33,19 @@ pub(super) enum Step {
     Derived { relation: usize, node: Node },
     /// Rows for which the conditions are true.
     Filter { input: JoinPlanRef, conditions: Vec<Expr> },
-    /// A table looked up by the columns of the left rows; the outer columns of its path are column numbers.
+    /// A lookup join: a table looked up by columns of the left rows. The outer columns of its path are column numbers.
     Lookup {
         left: JoinPlanRef,
         relation: usize,
         candidate: Candidate,
         join_type: JoinType,
         keep_order: bool,
-        /// The hash join that it goes on with if there are many more left rows than were expected.
+        /// The hash join that replaces the lookups if there are many more left rows than expected.
         fallback: Option<FallbackJoin>,
     },
-    /// A lateral query, run for each left row.
+    /// A lateral query that runs for each left row.
     Lateral { left: JoinPlanRef, relation: usize, node: Node, conditions: Vec<Expr>, join_type: JoinType },
-    /// Left and right rows by hash.
+    /// A hash join of left and right rows.
     Hash {
         left: JoinPlanRef,
         right: JoinPlanRef,
@@ -54,27 +54,27 @@ pub(super) enum Step {
         join_type: JoinType,
         /// The rows come in the order of the left rows.
         keep_order: bool,
-        /// The left rows are held in memory, the right ones stream.
+        /// The left side is the build side; the right rows stream.
         build_left: bool,
     },
 }
 
-/// The hash join that a lookup join goes on with.
+/// The hash join that a lookup join falls back to.
 #[derive(Clone, Debug)]
 pub(super) struct FallbackJoin {
-    /// Left rows that are looked up, and entries examined for them, at most, together.
+    /// Maximum number of looked-up left rows and of entries examined for them, together.
     pub after: f64,
     pub right: JoinPlanRef,
     pub keys: Vec<HashKey>,
     pub conditions: Vec<Expr>,
 }
 
-/// Equal expressions over the left and over the right rows.
+/// Expressions over the left and over the right rows that must be equal.
 #[derive(Clone, Debug)]
 pub(super) struct HashKey {
     pub left: Expr,
     pub right: Expr,
     pub null_safe: bool,
-    /// The domain that both are converted to.
+    /// The domain that both sides are converted to.
     pub domain: CompareDomain,
 }

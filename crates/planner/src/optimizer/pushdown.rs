@@ -1,8 +1,8 @@
-//! Conditions on subqueries in FROM, evaluated inside them.
+//! Moves conditions on derived tables into them.
 //!
-//! A condition of WHERE on the columns of one derived table holds for its rows wherever it is evaluated. Below grouping it can stand if it
-//! is about group keys, otherwise it becomes one of HAVING; in a set operation it goes to every operand. Where rows that are equal, but not
-//! the same, become one (text under a collation), it stays above.
+//! A condition of WHERE on the columns of one derived table holds for its rows wherever it is evaluated. It can stand below
+//! grouping if it reads only group keys, otherwise it becomes a condition of HAVING; in a set operation it goes to every operand.
+//! Where rows are merged that are equal but not identical (text under a collation), the condition stays above.
 
 use crate::bound::merge::is_nullable;
 use crate::bound::{BoundSelect, RelationSource, SetOperation};
@@ -10,7 +10,7 @@ use leafline_expr::{Expr, ExprKind, build};
 use leafline_types::{ExprType, SqlType};
 use std::collections::BTreeSet;
 
-/// The block with its conditions in the derived tables that they are about; `wanted` is what is done where hints say nothing.
+/// Moves conditions of the block into the derived tables that they read. `wanted` is the choice where hints give none.
 pub(super) fn pushed_down(mut select: BoundSelect, wanted: bool) -> BoundSelect {
     let filter = std::mem::take(&mut select.filter);
     for condition in filter {
@@ -21,7 +21,7 @@ pub(super) fn pushed_down(mut select: BoundSelect, wanted: bool) -> BoundSelect 
     select
 }
 
-/// Moves a condition into the relation that it is about, if it can stand there.
+/// Moves a condition into the relation that it reads, if it can stand there.
 fn push(select: &mut BoundSelect, condition: &Expr, wanted: bool) -> bool {
     let is_fixed = condition.has_subquery() || condition.is_volatile();
     let columns = condition.columns();
@@ -66,7 +66,7 @@ fn push_to_operands(operation: &mut SetOperation, condition: &Expr, columns: &BT
     true
 }
 
-/// Can a condition on these outputs of a query be evaluated in it?
+/// Whether a condition on these outputs of a query can be evaluated inside it.
 fn accepts_conjuncts(query: &BoundSelect, columns: &BTreeSet<usize>) -> bool {
     let outputs: Vec<&Expr> =
         columns.iter().filter_map(|column| query.output.get(*column)).map(|output| &output.expr).collect();
@@ -81,7 +81,7 @@ fn accepts_conjuncts(query: &BoundSelect, columns: &BTreeSet<usize>) -> bool {
         })
 }
 
-/// Adds a condition on a query's outputs to it. With `types`, the columns of the condition are the outputs as values of these.
+/// Adds a condition on a query's outputs to the query. With `types`, the condition reads the outputs converted to these types.
 fn add(query: &mut BoundSelect, condition: &Expr, types: Option<&[(usize, ExprType)]>) {
     let over_columns = condition.replace_columns(&mut |column| {
         let output = query.output.get(column)?.expr.clone();
@@ -107,7 +107,7 @@ fn add(query: &mut BoundSelect, condition: &Expr, types: Option<&[(usize, ExprTy
     }
 }
 
-/// The columns of an expression with their types.
+/// Returns the columns of an expression with their types.
 fn types_of(expr: &Expr) -> Vec<(usize, ExprType)> {
     let mut types = Vec::new();
     expr.visit(&mut |e| {

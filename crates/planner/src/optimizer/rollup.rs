@@ -1,4 +1,4 @@
-//! WITH ROLLUP: rows multiplied by level below the grouping, and put in order above it.
+//! WITH ROLLUP: multiplies rows by level below the grouping, and orders the groups above it.
 
 use super::block_node::{BlockNode, node};
 use super::settings::OptimizerContext;
@@ -8,7 +8,7 @@ use crate::plan::{self, Levels, Operator, SortKey};
 use leafline_expr::{CompareOp, Expr, build};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
-/// Adds to rows the keys and the level of groups; gives the expressions to group by, over their positions.
+/// Adds the keys and the level of groups to rows. Returns the expressions to group by, over their positions.
 pub(super) fn expanded(rows: BlockNode, rollup: &Rollup, keys: Vec<Expr>) -> (BlockNode, Vec<Expr>) {
     let first = rows.node.types.len();
     let mut types = rows.node.types.to_vec();
@@ -27,8 +27,7 @@ pub(super) fn expanded(rows: BlockNode, rollup: &Rollup, keys: Vec<Expr>) -> (Bl
     (BlockNode { node, layout: rows.layout }, grouped)
 }
 
-/// The groups in the order that MySQL gives them where nothing else is asked for: by the keys, each group by fewer of them behind
-/// those that it is made of.
+/// Sorts the groups into MySQL's default order: by the keys, with each group of fewer keys after the groups that it sums up.
 pub(super) fn in_order(
     rows: BlockNode,
     aggregation: &Aggregation,

@@ -1,16 +1,16 @@
-//! Which scans are told of the keys of which hash joins: on the finished plan.
+//! Places runtime filters on the finished plan: scans that receive the keys of hash joins.
 //!
-//! A row of the probe side that has no partner is not in the result of an inner join or a semijoin. So the keys of the build side, once they are known,
-//! are a condition on the column that they are compared with, wherever below the probe side that comes from:
+//! A row of the probe side without match is not in the result of an inner join or a semi join. So the keys of the build side,
+//! once known, are a condition on the column that they are compared with, on any scan below the probe side that delivers it:
 //!
 //! | passed on the way down | if |
 //! |---|---|
 //! | filters, sorts, DISTINCT, derived tables, projections of the column | always |
-//! | grouping | the column is a group key: groups come or go as a whole |
+//! | grouping | the column is a group key: groups are kept or dropped as a whole |
 //! | the outer side of a join; the probe side of a hash join | always |
 //! | the inner side of a join; the build side of a hash join | it is an inner join |
 //!
-//! Not passed are limits, window functions, set operations and whatever is read more than once or by others.
+//! Filters do not pass limits, window functions, set operations, or nodes that are read more than once or by several readers.
 
 use super::settings::RuntimeFilterSettings;
 use crate::plan::{ColumnOrigin, HashJoin, KeyFilter, Node, Operator, Scan};
@@ -20,7 +20,7 @@ use leafline_table::TableDef;
 use leafline_types::SqlType;
 use std::sync::Arc;
 
-/// Places filters where they are expected to pay; gives the next free number.
+/// Places filters where they are expected to pay, and returns the next free number.
 pub(super) fn place_filters(at: &mut Node, filtering: RuntimeFilterSettings, next: usize) -> usize {
     let rows = at.estimate.rows;
     let mut next = next;
@@ -51,7 +51,7 @@ fn place(join: &mut HashJoin, rows: f64, filtering: RuntimeFilterSettings, mut n
     next
 }
 
-/// The column that a key is, but for what it is converted to to be compared.
+/// Returns the column of a key, ignoring its conversion for the comparison.
 fn plain_column(key: &Expr) -> Option<usize> {
     match &key.kind {
         ExprKind::Cast { operand } => operand.as_column(),
@@ -59,14 +59,15 @@ fn plain_column(key: &Expr) -> Option<usize> {
     }
 }
 
-/// Whether values of a type mean the same wherever they are: not so TIMESTAMP, which has a zone, and the members of ENUM and SET.
+/// Whether values of a type mean the same everywhere. TIMESTAMP depends on a time zone, ENUM and SET on their members.
 fn is_kept_plainly(ty: &SqlType) -> bool {
     ty.is_integer()
         || ty.is_string()
         || matches!(ty, SqlType::Decimal { .. } | SqlType::Date | SqlType::DateTime { .. })
 }
 
-/// Tells the scan that delivers a column of a filter; gives the table and the column there. The node is run so many times.
+/// Gives the filter to the scan that delivers a column, and returns the table and the column there. `loops` is the number of runs
+/// of the node.
 fn tell(
     at: &mut Node,
     column: usize,

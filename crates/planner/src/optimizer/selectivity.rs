@@ -1,4 +1,4 @@
-//! The share of the pairs of two inputs that the conditions between them let pass, and the number of groups that rows make.
+//! Estimates the share of the pairs of two inputs that pass the conditions between them, and the number of groups that rows make.
 
 use super::members::JoinPlanner;
 use crate::bound::{ColumnOrigin, RelationSource};
@@ -10,12 +10,12 @@ use leafline_types::MysqlError;
 use std::sync::Arc;
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The selectivity of all conditions between two inputs.
+    /// Returns the selectivity of all conditions between two inputs.
     pub(super) fn joining_all(&mut self, conditions: &[Expr]) -> Result<f64, MysqlError> {
         joining_all(self, conditions)
     }
 
-    /// How many groups `rows` rows make by the values of expressions.
+    /// Estimates how many groups `rows` rows make by the values of expressions.
     pub(super) fn groups_of<'e>(
         &mut self,
         keys: impl IntoIterator<Item = &'e Expr>,
@@ -25,8 +25,8 @@ impl JoinPlanner<'_, '_, '_> {
     }
 }
 
-/// The selectivity of all conditions between two inputs. Equalities of columns that an index leads with are taken together: one of
-/// as many pairs is kept as the index has distinct values of them.
+/// Returns the selectivity of all conditions between two inputs. Equalities of the leading columns of an index count together:
+/// one pair passes of as many as the index has distinct values of these columns.
 fn joining_all(planner: &mut JoinPlanner<'_, '_, '_>, conditions: &[Expr]) -> Result<f64, MysqlError> {
     let equalities: Vec<(&Expr, usize, usize)> = conditions
         .iter()
@@ -61,8 +61,8 @@ fn joining_all(planner: &mut JoinPlanner<'_, '_, '_>, conditions: &[Expr]) -> Re
     Ok(selectivity)
 }
 
-/// The selectivity of a condition between two inputs. An equality keeps one of as many pairs as the side with more distinct
-/// values has of them.
+/// Returns the selectivity of a condition between two inputs. For an equality one pair passes of as many as the side with more
+/// distinct values has of them.
 fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -> Result<f64, MysqlError> {
     match &condition.kind {
         ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
@@ -77,13 +77,13 @@ fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -> Result<f6
             }
             Ok(if distinct > 1.0 { 1.0 / distinct } else { guess_selectivity(condition) })
         }
-        // The branches exclude each other more often than not, and each relation was filtered by its part of them.
+        // The branches usually exclude each other, and each relation is already filtered by its own conditions in them.
         ExprKind::Or(branches) => Ok(1.0 / branches.len().max(1) as f64),
         _ => Ok(guess_selectivity(condition)),
     }
 }
 
-/// How many groups `rows` rows make by the values of expressions.
+/// Estimates how many groups `rows` rows make by the values of expressions.
 fn groups<'e>(
     planner: &mut JoinPlanner<'_, '_, '_>,
     keys: impl IntoIterator<Item = &'e Expr>,
@@ -99,7 +99,7 @@ fn groups<'e>(
     Ok(groups.min(rows).max(1.0))
 }
 
-/// Distinct values of a column of the block, if it is one of a table.
+/// Returns the number of distinct values of a column of the block, if it belongs to a table.
 fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Result<Option<f64>, MysqlError> {
     if let Some(found) = planner.distinct_values.get(&column) {
         return Ok(Some(*found));
@@ -111,7 +111,8 @@ fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Resu
     Ok(Some(found))
 }
 
-/// The share of the pairs of two inputs that are equal in a column of each, if these are of tables and can be compared.
+/// Returns the share of the pairs of two inputs that are equal in a column of each, if the columns belong to tables and can be
+/// compared.
 fn equal_pairs(
     planner: &mut JoinPlanner<'_, '_, '_>,
     left: usize,
@@ -133,7 +134,7 @@ fn equal_pairs(
     Ok(found)
 }
 
-/// The column of a table that a column of the block is.
+/// Returns the table column behind a column of the block.
 fn stored(planner: &JoinPlanner<'_, '_, '_>, column: usize) -> Option<(Arc<TableDef>, usize)> {
     let ColumnOrigin::Relation { relation, ordinal } = planner.select.columns.get(column)?.origin else {
         return None;
@@ -144,8 +145,8 @@ fn stored(planner: &JoinPlanner<'_, '_, '_>, column: usize) -> Option<(Arc<Table
     }
 }
 
-/// Of an index that leads with `first`, the leading columns that are all among `columns`, two or more, and how many distinct values
-/// they have together.
+/// Returns two or more leading columns, all in `columns`, of an index that begins with `first`, and their number of distinct
+/// values together.
 fn leading(
     planner: &JoinPlanner<'_, '_, '_>,
     first: usize,

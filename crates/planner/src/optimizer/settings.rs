@@ -13,54 +13,54 @@ use leafline_expr::{Expr, ExprKind};
 use leafline_types::MysqlError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Flags of `optimizer_switch` that decide plans. A cached plan belongs to one setting of them.
+/// Flags of `optimizer_switch` that affect plans. A cached plan belongs to one setting of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OptimizerSwitches {
     /// `index_condition_pushdown`: evaluate conditions on index entries before rows are fetched.
     pub index_condition_pushdown: bool,
-    /// `skip_scan`: leap over entries of an index that cannot match, or are not needed for GROUP BY or DISTINCT, from one value of its
-    /// leading parts to the next.
+    /// `skip_scan`: leap from one value of an index's leading parts to the next, past entries that cannot match or that GROUP BY
+    /// or DISTINCT does not need.
     pub skip_scan: bool,
-    /// `ordered_merge`: merge the ranges of several values of the parts before those that give the order.
+    /// `ordered_merge`: merge the ranges of several values of the index parts before those that provide the order.
     pub ordered_merge: bool,
-    /// `index_merge`: fetch rows that several indexes name together, as the three flags below allow.
+    /// `index_merge`: fetch rows by the locators of several indexes, as the three flags below allow.
     pub index_merge: bool,
-    /// `index_merge_union`: rows that one of several indexes names, where these give them in the order of the primary key.
+    /// `index_merge_union`: union of locators that the indexes deliver in the order of the primary key.
     pub index_merge_union: bool,
-    /// `index_merge_sort_union`: the same where they do not.
+    /// `index_merge_sort_union`: union of locators that need sorting.
     pub index_merge_sort_union: bool,
-    /// `index_merge_intersection`: rows that each of several indexes names.
+    /// `index_merge_intersection`: intersection of the locators of several indexes.
     pub index_merge_intersection: bool,
-    /// `rowid_filter`: look the entries of an index up among those of others before their rows are fetched.
+    /// `rowid_filter`: test index entries against a locator set of other indexes before rows are fetched.
     pub rowid_filter: bool,
-    /// `mrr`: fetch rows by an index many at a time, sorted by clustered key.
+    /// `mrr`: fetch rows of index entries many at a time, sorted by clustered key.
     pub multi_range_read: bool,
-    /// `batched_key_access`: so look up the rows for many rows of a join at a time.
+    /// `batched_key_access`: look up the rows for many outer rows of a join at a time.
     pub batched_key_access: bool,
-    /// `block_nested_loop`: join by hashing where it is cheaper; off: only where there is no index to look rows up in.
+    /// `block_nested_loop`: join by hash where it is cheaper; off: only where no index allows lookups.
     pub hash_join: bool,
-    /// `runtime_filter`: tell the scans of one side of a hash join of the keys of the other.
+    /// `runtime_filter`: give the keys of a hash join's build side to scans of its probe side.
     pub runtime_filter: bool,
-    /// `derived_merge`: make simple derived tables part of the query around them.
+    /// `derived_merge`: merge simple derived tables into the query around them.
     pub derived_merge: bool,
-    /// `semijoin`: make EXISTS, IN and ANY of WHERE semi joins, and NOT EXISTS and NOT IN anti joins.
+    /// `semijoin`: turn EXISTS, IN and ANY of WHERE into semi joins, and NOT EXISTS and NOT IN into anti joins.
     pub semijoin: bool,
-    /// `subquery_to_derived`: make a subquery that is one aggregate, of rows equal to the query's around it, a grouped table.
+    /// `subquery_to_derived`: turn a correlated subquery of one aggregate into a grouped table.
     pub subquery_to_derived: bool,
-    /// `derived_condition_pushdown`: evaluate conditions on a subquery in FROM inside it.
+    /// `derived_condition_pushdown`: evaluate conditions on a derived table inside it.
     pub derived_condition_pushdown: bool,
-    /// `use_invisible_indexes`: as if there were no INVISIBLE indexes.
+    /// `use_invisible_indexes`: treat INVISIBLE indexes as visible.
     pub use_invisible_indexes: bool,
-    /// `materialization`: join with the distinct rows of a subquery, by themselves.
+    /// `materialization`: join with the materialized distinct rows of a subquery.
     pub materialization: bool,
-    /// `firstmatch`: look for the first partner of each row; off: only where there is no other way.
+    /// `firstmatch`: look for the first match of each row; off: only where there is no other method.
     pub first_match: bool,
-    /// Flags of MySQL's that no plan depends on here, kept as they are set: bit n is that of `UNUSED_SWITCHES[n]`.
+    /// MySQL's flags that no plan depends on here, kept as set: bit n stands for `UNUSED_SWITCHES[n]`.
     pub unused: u16,
 }
 
-/// Flags of MySQL's that no plan depends on here: of strategies that there are not, of choices that are always made by price, and such as MySQL
-/// does not heed either. All are on by default.
+/// MySQL's flags that no plan depends on here: flags of missing strategies, of choices that the price always decides, and flags
+/// that MySQL ignores too. All are on by default.
 pub const UNUSED_SWITCHES: [&str; 10] = [
     "engine_condition_pushdown",
     "mrr_cost_based",
@@ -102,7 +102,7 @@ impl Default for OptimizerSwitches {
 }
 
 impl OptimizerSwitches {
-    /// The index merges of a table that they allow. A hint stands above them.
+    /// Returns the allowed index merges of a table. A hint overrides the switches.
     pub(super) fn merging<'h>(&self, hint: Option<&'h Strategy>) -> Merging<'h> {
         let demanded = hint.is_some_and(|strategy| strategy.wanted);
         let allows = |flag: bool| demanded || (self.index_merge && flag);
@@ -116,40 +116,40 @@ impl OptimizerSwitches {
     }
 }
 
-/// How many threads may share a part of a plan, and which parts they share.
+/// The limits of parallel execution: number of threads, and the least work that they share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parallelism {
-    /// `max_parallel_degree`: at most so many; one is the statement's own.
+    /// `max_parallel_degree`: maximum number of threads, the statement's own included.
     pub threads: usize,
-    /// The least price of a part that two threads share, microseconds; half of it more for each further thread.
+    /// The least price of a part that two threads share, microseconds. Each further thread needs half of it more.
     pub least_cost_us: f64,
-    /// How many leaves a thread takes at a time.
+    /// Number of leaves that a thread takes at a time.
     pub piece_leaves: usize,
 }
 
 impl Parallelism {
-    /// For so many threads.
+    /// Makes the settings for that many threads.
     pub fn new(threads: usize) -> Parallelism {
         Parallelism { threads, least_cost_us: PARALLEL_LEAST_COST_US, piece_leaves: PARALLEL_PIECE_LEAVES }
     }
 
-    /// How many threads share a part that costs so much.
+    /// Returns how many threads share a part of that price.
     pub fn degree(&self, cost_us: f64) -> usize {
         let each = self.least_cost_us / 2.0;
         if each > 0.0 { self.threads.min((cost_us / each).max(2.0) as usize) } else { self.threads }
     }
 
-    /// Nothing is shared.
+    /// No part is shared.
     pub const NONE: Parallelism =
         Parallelism { threads: 1, least_cost_us: f64::INFINITY, piece_leaves: PARALLEL_PIECE_LEAVES };
 }
 
-/// Which keys of hash joins scans are told of.
+/// The conditions for placing a runtime filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RuntimeFilterSettings {
-    /// Joins that are expected to leave this part of the rows at most have filters.
+    /// Greatest share of the probe rows that the join may be expected to leave.
     pub most_left: f64,
-    /// Scans that are expected to examine so many entries at least.
+    /// Least number of entries that the scan must be expected to examine.
     pub least_entries: f64,
 }
 
@@ -159,18 +159,18 @@ impl Default for RuntimeFilterSettings {
     }
 }
 
-/// How much a plan may do for its first rows before it is given up.
+/// The limits of a plan for first rows before it is given up, and of a lookup join before it becomes a hash join.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patience {
-    /// So many times more entries than were expected may be examined, whatever the other plan costs: rows that pass may be spread unevenly.
+    /// Multiple of the expected entries that may be examined, whatever the other plan costs: passing rows may be spread unevenly.
     pub uneven: f64,
-    /// A plan whose first rows may be rejected is taken for their order where it is expected to cost so many times less than sorting.
+    /// A plan whose first rows may be rejected is taken for its order if sorting is expected to cost this many times more.
     pub bet: f64,
-    /// So many entries may be examined in any case.
+    /// Number of entries that may be examined in any case.
     pub least: f64,
-    /// A join by lookups goes on by hash when it has cost so many times what reading and hashing the table costs.
+    /// Lookups end when they have cost this multiple of reading and hashing the table.
     pub lookups: f64,
-    /// And only where it could cost so much more, microseconds.
+    /// Least further price of the lookups, microseconds, for which a fallback is planned.
     pub least_us: f64,
 }
 
@@ -180,7 +180,7 @@ impl Default for Patience {
     }
 }
 
-/// Plans query blocks inside others, so that what plans the tables of a block need not know how a whole block is planned.
+/// Plans query blocks inside others, so that the planner of a block's tables need not know how a whole block is planned.
 pub(super) trait BlockPlanner: Sync {
     /// Plans a derived table.
     fn plan_derived(
@@ -190,44 +190,44 @@ pub(super) trait BlockPlanner: Sync {
     ) -> Result<Node, MysqlError>;
 }
 
-/// The context of planning: data, settings, and what was planned so far.
+/// The context of planning: data, settings, and the plans made so far.
 pub struct OptimizerContext<'c, 'a> {
     blocks: &'static dyn BlockPlanner,
-    /// Data, prices, statistics.
+    /// Data, prices and statistics.
     pub planner: Planner<'c>,
-    /// To compute constants: parameters, time, session facts.
+    /// Evaluates constants: has the parameters, the time and session facts.
     pub eval: &'c mut EvalContext<'a>,
     /// The session's switches.
     pub switches: OptimizerSwitches,
-    /// The threads that it may have.
+    /// The threads that the plan may use.
     pub parallelism: Parallelism,
-    /// When a plan is given up for another.
+    /// The limits after which a plan is given up for another.
     pub patience: Patience,
-    /// Which scans are told of the keys of hash joins.
+    /// The conditions for placing runtime filters.
     pub filtering: RuntimeFilterSettings,
-    /// The plan is made to be explained: it tells of the ways that were not taken.
+    /// The plan is made for EXPLAIN and records the paths that were not taken.
     pub explains: bool,
-    /// The steps of comparing plans are noted here.
+    /// Records the comparisons of plans, if wanted.
     pub trace: Option<Trace>,
-    /// The queries of WITH planned so far that are run by themselves.
+    /// The common tables planned so far that run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
-    /// The subqueries of the statement's expressions, by their numbers.
+    /// The subqueries of the statement's expressions, by number.
     pub subqueries: &'c [BoundSubquery],
     /// The subqueries that became joins.
     pub unnested: BTreeSet<usize>,
-    /// The subqueries up to this number are planned by themselves even if they became joins.
+    /// Subqueries up to this number are planned by themselves even if they became joins.
     kept: Option<usize>,
-    /// The price of a run of each subquery, as far as it was asked for, microseconds.
+    /// The price of a run of each subquery, once computed, microseconds.
     pub(super) subquery_costs: HashMap<usize, f64>,
-    /// How many choices by price are being made, one inside the other.
+    /// Number of nested choices by price being made.
     pub(super) choosing: usize,
-    /// How many joins of two inputs were considered for the statement: what planning it takes grows with that.
+    /// Number of joins of two inputs that were considered for the statement. The effort of planning grows with it.
     pub joins_considered: usize,
-    /// The subqueries whose own subqueries were made joins for being pulled up, by their numbers.
+    /// Subqueries that are prepared for being pulled up, with their own subqueries turned into joins, by number.
     pub(super) flattened: HashMap<usize, PulledUpSubquery>,
 }
 
-/// A subquery as it is pulled up into the query around it.
+/// A subquery in the form that is pulled up into the query around it.
 #[derive(Clone)]
 pub(super) struct PulledUpSubquery {
     pub query: BoundSelect,
@@ -241,7 +241,8 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
         self.blocks.plan_derived(select, self)
     }
 
-    /// To plan a statement with these subqueries in its expressions, for one thread; `blocks` plans the queries inside others.
+    /// Makes the context for a statement with these subqueries in its expressions and one thread; `blocks` plans the queries
+    /// inside others.
     pub(super) fn with(
         blocks: &'static dyn BlockPlanner,
         planner: Planner<'c>,
@@ -272,7 +273,7 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
 }
 
 impl OptimizerContext<'_, '_> {
-    /// Whether ways to write a query may still be compared by price.
+    /// Whether rewritings of a query may still be compared by price.
     pub(super) fn may_choose(&self) -> bool {
         self.joins_considered < MAX_JOINS_TO_CHOOSE
     }
@@ -282,12 +283,13 @@ impl OptimizerContext<'_, '_> {
         self.joins_considered < MAX_JOINS_TO_SEARCH
     }
 
-    /// Whether it may still be compared which table to join next.
+    /// Whether the next table to join may still be chosen by comparison.
     pub(super) fn may_compare(&self) -> bool {
         self.joins_considered < MAX_JOINS_TO_COMPARE
     }
 
-    /// Plans the subqueries of an expression by themselves whatever becomes of them elsewhere: it is evaluated on its own.
+    /// Plans the subqueries of an expression by themselves even if they become joins elsewhere, because the expression is
+    /// evaluated separately.
     pub fn keep_subqueries(&mut self, expr: &Expr) {
         expr.visit(&mut |e| {
             if let ExprKind::Subquery(subquery) = &e.kind {
@@ -297,13 +299,13 @@ impl OptimizerContext<'_, '_> {
         });
     }
 
-    /// Whether a subquery is planned by itself although it became a join: those inside one that is kept have lower numbers.
+    /// Whether a subquery is planned by itself although it became a join. Subqueries inside a kept one have lower numbers.
     pub(super) fn is_kept(&self, number: usize) -> bool {
         self.kept.is_some_and(|last| number <= last)
     }
 }
 
-/// Index hints as the chooser of paths asks for them.
+/// Index hints in the form that the path chooser asks for.
 #[derive(Debug)]
 pub(super) struct HintedIndexes<'h>(pub &'h IndexChoice);
 

@@ -1,4 +1,4 @@
-//! Relations that are neither tables nor derived tables: set operations, VALUES, the queries of WITH.
+//! Plans relations other than stored and derived tables: set operations, VALUES, common tables.
 
 use super::block_node::node;
 use super::operators::limited;
@@ -12,7 +12,7 @@ use leafline_expr::build;
 use leafline_types::{ExprType, MysqlError};
 use std::sync::Arc;
 
-/// Plans a relation; `types` are those of its columns.
+/// Plans a relation; `types` are the types of its columns.
 pub(super) fn plan_source(
     relation: &Relation,
     types: Vec<ExprType>,
@@ -42,8 +42,8 @@ pub(super) fn plan_source(
     }
 }
 
-/// UNIONs that follow one another become one append; what stands before the last UNION DISTINCT is made distinct at once. INTERSECTs
-/// and EXCEPTs are taken in runs of the same.
+/// Plans a set operation. Consecutive UNIONs become one append, in which the inputs up to the last UNION DISTINCT are made
+/// distinct together. INTERSECTs and EXCEPTs are planned in runs of equal operators.
 ///
 /// # Errors
 /// 1436 for a plan of more than [`MAX_SET_LEVELS`].
@@ -53,7 +53,7 @@ fn plan_set_operation(
     cx: &mut OptimizerContext<'_, '_>,
 ) -> Result<Node, MysqlError> {
     let mut inputs = vec![conformed(cx.plan_derived(&operation.first)?, types)];
-    // How many of the inputs are made distinct together.
+    // Number of inputs that are made distinct together.
     let mut distinct = 0;
     let mut levels = 0;
     for run in operation.steps.chunk_by(|a, b| a.operator == b.operator && a.all == b.all) {
@@ -81,8 +81,8 @@ fn plan_set_operation(
     Ok(union(inputs, distinct, types))
 }
 
-/// INTERSECT or EXCEPT of a left side and all of the right ones, in their order, or where they are many otherwise with the same rows, so
-/// that the plan is not as deep.
+/// Plans INTERSECT or EXCEPT of a left side and all right sides: in their order or, if there are many, in a shape with the same
+/// rows and fewer levels.
 fn matched(
     left: Node,
     mut right: Vec<Node>,
@@ -101,7 +101,8 @@ fn matched(
     };
     match kept {
         _ if right.len() <= CHAINED_OPERANDS => right.into_iter().fold(left, pair),
-        // What is in none of them, or there more often than in all of them together.
+        // EXCEPT of all right sides is EXCEPT of their append: rows in none of them or, with ALL, more often than in all
+        // together.
         SetOperationKind::OnlyLeft => pair(left, append(right, types)),
         SetOperationKind::InBoth => {
             right.insert(0, left);
@@ -119,7 +120,7 @@ fn matched(
     }
 }
 
-/// The inputs one after the other, the first `distinct` of them made distinct.
+/// Appends the inputs, the first `distinct` of them made distinct.
 fn union(mut inputs: Vec<Node>, distinct: usize, types: &[ExprType]) -> Node {
     if distinct == 0 {
         return append(inputs, types);
@@ -132,7 +133,7 @@ fn union(mut inputs: Vec<Node>, distinct: usize, types: &[ExprType]) -> Node {
     append(std::iter::once(first).chain(rest).collect(), types)
 }
 
-/// The inputs one after the other.
+/// Appends the inputs.
 fn append(mut inputs: Vec<Node>, types: &[ExprType]) -> Node {
     if inputs.len() == 1
         && let Some(only) = inputs.pop()
@@ -145,7 +146,7 @@ fn append(mut inputs: Vec<Node>, types: &[ExprType]) -> Node {
     node(Operator::Append(plan::Append { inputs }), types.to_vec(), rows, cost)
 }
 
-/// The rows of a node as values of these types.
+/// Converts the rows of a node to these types.
 fn conformed(input: Node, types: &[ExprType]) -> Node {
     let expressions: Vec<_> = input
         .types
@@ -163,7 +164,7 @@ fn conformed(input: Node, types: &[ExprType]) -> Node {
     node(operator, types.to_vec(), estimate.rows, estimate.cost_us)
 }
 
-/// A place that names a common table. Its query is planned with the first of them.
+/// Plans a reference to a common table. The first reference plans the query.
 fn plan_common(
     table: &CommonTable,
     alias: &str,

@@ -1,19 +1,19 @@
-//! `optimizer_switch`: its flags by name.
+//! Reads and sets the flags of `optimizer_switch` by name.
 
 use super::settings::{OptimizerSwitches, UNUSED_SWITCHES};
 use leafline_types::MysqlError;
 
 /// A flag of `optimizer_switch`.
 enum Flag {
-    /// Plans depend on it.
+    /// Plans depend on the flag.
     Used(fn(&mut OptimizerSwitches) -> &mut bool),
-    /// None does; it is kept as it is set.
+    /// No plan depends on the flag; it is kept as set.
     Unused,
-    /// It is off, and cannot be on.
+    /// The flag is off, and cannot be switched on.
     Off,
 }
 
-/// The flags in the order in which they are shown: MySQL's, then those that it does not have.
+/// The flags in the order of SHOW: MySQL's, then Leafline's own.
 const FLAGS: [(&str, Flag); 30] = [
     ("index_merge", Flag::Used(|switches| &mut switches.index_merge)),
     ("index_merge_union", Flag::Used(|switches| &mut switches.index_merge_union)),
@@ -48,13 +48,13 @@ const FLAGS: [(&str, Flag); 30] = [
     ("runtime_filter", Flag::Used(|switches| &mut switches.runtime_filter)),
 ];
 
-/// The bit of `OptimizerSwitches::unused` that a flag has.
+/// Returns the bit of a flag in `OptimizerSwitches::unused`.
 fn unused_bit(name: &str) -> u16 {
     UNUSED_SWITCHES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
 }
 
 impl OptimizerSwitches {
-    /// Whether a flag is on; `None` if there is no such flag.
+    /// Whether a flag is on; `None` for an unknown flag.
     fn flag(mut self, name: &str) -> Option<bool> {
         let (_, flag) = FLAGS.iter().find(|(known, _)| *known == name)?;
         Some(match flag {
@@ -64,10 +64,10 @@ impl OptimizerSwitches {
         })
     }
 
-    /// Sets a flag that there is.
+    /// Sets a known flag.
     ///
     /// # Errors
-    /// 1235 if it cannot be on.
+    /// 1235 if it cannot be switched on.
     fn set_flag(&mut self, name: &str, on: bool) -> Result<(), MysqlError> {
         match FLAGS.iter().find(|(known, _)| *known == name) {
             Some((_, Flag::Used(flag))) => *flag(self) = on,
@@ -84,7 +84,7 @@ impl OptimizerSwitches {
     /// Applies `flag=on|off|default,..` or `default`.
     ///
     /// # Errors
-    /// 1231 for a flag or a value that does not exist, 1235 for one that it cannot have.
+    /// 1231 for an unknown flag or value, 1235 for an unsupported value.
     pub fn apply(mut self, text: &str) -> Result<OptimizerSwitches, MysqlError> {
         let wrong = |part: &str| MysqlError::wrong_value_for_variable("optimizer_switch", part);
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {

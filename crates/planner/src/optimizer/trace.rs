@@ -1,48 +1,48 @@
-//! The plans that the optimizer compared, in the order in which it did: for `information_schema.OPTIMIZER_TRACE`.
+//! The plans that the optimizer compared, in order, for `information_schema.OPTIMIZER_TRACE`.
 
 use crate::plan::Considered;
 
 /// The steps of planning a statement.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// One after the other.
+    /// The steps in order.
     pub steps: Vec<TraceStep>,
 }
 
 /// A comparison.
 #[derive(Debug)]
 pub enum TraceStep {
-    /// The ways to read a table.
+    /// The access paths of a table.
     Access {
-        /// Its alias.
+        /// The alias of the table.
         table: String,
-        /// For their order as well.
+        /// Paths were compared for their order as well.
         for_order: bool,
-        /// With their prices for one run; those that depend on other tables are for a row of these.
+        /// The paths with their prices for one run; paths that depend on other tables are priced for one outer row.
         ways: Vec<Considered>,
     },
-    /// A way to join one more table.
+    /// One more table joined.
     Join {
-        /// The aliases of those that are joined already.
+        /// The aliases of the tables joined already.
         joined: Vec<String>,
-        /// The alias of the next.
+        /// The aliases of the next table.
         next: Vec<String>,
-        /// How.
+        /// The join method.
         how: String,
         /// Rows of the join.
         rows: f64,
-        /// Its price, with what was joined before, microseconds.
+        /// The price, with the earlier joins, microseconds.
         cost_us: f64,
-        /// Nothing cheaper is known for these tables.
+        /// No cheaper plan is known for these tables.
         cheapest: bool,
     },
-    /// Rows in the order of an index, or sorted.
+    /// A choice between rows in the order of an index and sorted rows.
     Order {
-        /// The price of the first, if there is such a plan, microseconds.
+        /// The price of the ordered plan, if there is one, microseconds.
         in_order_us: Option<f64>,
-        /// The price of the second, microseconds.
+        /// The price of the sorted plan, microseconds.
         sorted_us: f64,
-        /// The first was taken.
+        /// The ordered plan was taken.
         in_order: bool,
     },
 }

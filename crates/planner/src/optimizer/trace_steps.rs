@@ -1,4 +1,4 @@
-//! The steps of comparing plans, as they are noted.
+//! Records the steps of comparing plans.
 
 use super::graph::Relations;
 use super::members::JoinPlanner;
@@ -8,7 +8,7 @@ use crate::plan::Considered;
 use leafline_access::Candidate;
 
 impl JoinPlanner<'_, '_, '_> {
-    /// Notes a step, if anybody wants to know.
+    /// Records a step if a trace is wanted.
     pub(super) fn note(&mut self, step: impl FnOnce(&Self) -> TraceStep) {
         if self.cx.trace.is_none() {
             return;
@@ -19,14 +19,14 @@ impl JoinPlanner<'_, '_, '_> {
         }
     }
 
-    /// The step of comparing candidates.
+    /// Makes the step of comparing candidates.
     pub(super) fn access_step(&self, relation: usize, candidates: &[Candidate]) -> TraceStep {
         let table = self.select.relations[relation].alias.clone();
         let ways = candidates.iter().map(|candidate| self.as_considered(candidate)).collect();
         TraceStep::Access { table, for_order: self.every_index, ways }
     }
 
-    /// A candidate, as one that was compared with others.
+    /// Returns a candidate in the form that the trace shows.
     pub(super) fn as_considered(&self, candidate: &Candidate) -> Considered {
         Considered {
             path: candidate.path.clone().into(),
@@ -35,7 +35,7 @@ impl JoinPlanner<'_, '_, '_> {
         }
     }
 
-    /// The step of joining `next` to `left`.
+    /// Makes the step of joining `next` to `left`.
     pub(super) fn join_step(
         &self,
         left: Relations,
@@ -59,7 +59,7 @@ impl JoinPlanner<'_, '_, '_> {
     }
 }
 
-/// The last step of a plan in a few words.
+/// Describes the last step of a plan in a few words.
 fn how(joined: &Partial) -> String {
     match &joined.step {
         Step::Access { .. } | Step::Derived { .. } => "read".to_owned(),

@@ -1,8 +1,8 @@
-//! Window functions above joins and groups: which windows share a sort, and in which order the sorts are done.
+//! Plans window functions above joins and groups: chooses which windows share a sort, and the order of the sorts.
 //!
-//! A window needs its rows partition by partition, the keys of PARTITION BY in any order and direction, and each partition in the order
-//! of ORDER BY. So a window can be provided by the sort for another whose keys begin with its own. The first sort is not done if an index
-//! gives the order, and ORDER BY of the query costs nothing where it asks for what the last sort gives.
+//! A window needs its rows partition by partition, with the keys of PARTITION BY in any order and direction, and each partition
+//! in the order of ORDER BY. So the sort for one window also serves a window whose keys it begins with. The first sort is omitted
+//! if an index provides the order, and the query's ORDER BY costs nothing if the last sort provides its order.
 
 use super::block_node::{BlockNode, bind, node};
 use super::settings::OptimizerContext;
@@ -19,7 +19,7 @@ struct Group<'s> {
     windows: Vec<&'s BoundWindow>,
 }
 
-/// The keys that the rows have to be sorted by for a window, each once.
+/// Returns the sort keys that a window needs, each once.
 fn wanted(window: &BoundWindow) -> (Vec<OrderKey>, usize) {
     let mut keys: Vec<OrderKey> = Vec::new();
     let mut parting = 0;
@@ -45,7 +45,7 @@ fn serves(order: &[OrderKey], window: &BoundWindow) -> bool {
     parts && wanted.get(parting..).is_some_and(|rest| rest == tail)
 }
 
-/// An order for a window that serves another as well, if there is one all of whose keys part the rows of this one.
+/// Returns an order for a window that also serves another one, if all keys of such an order partition the rows of this window.
 fn arranged(window: &BoundWindow, others: &[&BoundWindow]) -> Vec<OrderKey> {
     let (keys, parting) = wanted(window);
     let (partition, order) = keys.split_at(parting);
@@ -61,7 +61,7 @@ fn arranged(window: &BoundWindow, others: &[&BoundWindow]) -> Vec<OrderKey> {
     arranged
 }
 
-/// The windows of a query by the sorts that serve them, in the order in which they are computed.
+/// Groups the windows of a query by the sorts that serve them, in the order of computation.
 fn groups<'s>(select: &'s BoundSelect) -> Vec<Group<'s>> {
     let mut windows: Vec<&BoundWindow> = select.windows.iter().collect();
     windows.sort_by_key(|window| std::cmp::Reverse(wanted(window).0.len()));
@@ -75,7 +75,7 @@ fn groups<'s>(select: &'s BoundSelect) -> Vec<Group<'s>> {
             }
         }
     }
-    // What needs no order comes first, and the order of the result last.
+    // Windows that need no order come first, and the order of the result last.
     groups.sort_by_key(|group| (is_prefix(&select.order_by, &group.order), !group.order.is_empty()));
     groups
 }
@@ -84,7 +84,7 @@ fn is_prefix(keys: &[OrderKey], order: &[OrderKey]) -> bool {
     !keys.is_empty() && order.get(..keys.len()).is_some_and(|head| head == keys)
 }
 
-/// The order in which the rows of a query's joins are wanted: that of the first sort for windows, or of ORDER BY.
+/// Returns the order in which the rows of a query's joins are wanted: the order of the first sort for windows, or of ORDER BY.
 pub(super) fn first_order(select: &BoundSelect) -> Vec<OrderKey> {
     match groups(select).into_iter().next() {
         Some(group) => group.order,
@@ -92,8 +92,8 @@ pub(super) fn first_order(select: &BoundSelect) -> Vec<OrderKey> {
     }
 }
 
-/// Adds the window functions of a query to its rows. `ordered`: these come in the order of [`first_order`]. The rows, and whether they
-/// come in the order of ORDER BY.
+/// Adds the window functions of a query to its rows. `ordered`: the rows come in the order of [`first_order`]. Returns the rows,
+/// and whether they come in the order of ORDER BY.
 pub(super) fn windows(
     rows: BlockNode,
     select: &BoundSelect,
@@ -119,7 +119,7 @@ pub(super) fn windows(
     Ok((rows, last))
 }
 
-/// Keys that are no columns are computed once, below the sorts: one that is volatile would not be the same again.
+/// Computes keys that are not columns once, below the sorts, because a volatile key would not have the same value again.
 fn with_keys(rows: BlockNode, groups: &[Group<'_>]) -> Result<(BlockNode, Vec<(Expr, usize)>), MysqlError> {
     let mut computed: Vec<(Expr, usize)> = Vec::new();
     let keys = groups
@@ -164,7 +164,7 @@ fn sort_keys(
         .collect()
 }
 
-/// All rows in order.
+/// Sorts all rows.
 pub(super) fn sorted(input: Node, keys: Arc<[SortKey]>, cx: &OptimizerContext<'_, '_>) -> Node {
     let (estimate, types) = (input.estimate, input.types.to_vec());
     let cost = estimate.rows * estimate.rows.max(2.0).log2() * cx.planner.model.cpu.sort;

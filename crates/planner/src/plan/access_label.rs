@@ -1,8 +1,8 @@
-//! Access paths in words: the line of EXPLAIN FORMAT=TREE, and MySQL's name of the access type.
+//! Texts for access paths: the line of EXPLAIN FORMAT=TREE, and MySQL's name of the access type.
 
 use leafline_access::{AccessPath, PathKind, ScanOrder};
 
-/// The line of EXPLAIN FORMAT=TREE for an access path; `inner`: of a lookup join.
+/// Returns the line of EXPLAIN FORMAT=TREE for an access path; `inner`: on the inner side of a lookup join.
 pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
     let covering = if path.is_covering() { "Covering index" } else { "Index" };
     let index = &path.index.name;
@@ -38,12 +38,12 @@ pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
     }
 }
 
-/// MySQL's name for the way a table is read.
+/// Returns MySQL's name of the access type.
 pub fn access_type(path: &AccessPath, inner: bool) -> &'static str {
     let constraint = &path.constraint;
     match path.kind() {
         PathKind::IndexMerge => "index_merge",
-        // InnoDB's word for the rows in the order of the primary key, where that order is wanted, is that of a read of an index.
+        // InnoDB shows a read of all rows in the order of the primary key, where that order is wanted, as a read of an index.
         PathKind::TableScan if path.order != ScanOrder::Any && path.index.is_primary() => "index",
         PathKind::TableScan => "ALL",
         PathKind::SkipScan | PathKind::LooseScan => "range",
@@ -57,7 +57,7 @@ pub fn access_type(path: &AccessPath, inner: bool) -> &'static str {
     }
 }
 
-/// Whether it reads an index that is not there, so that nobody can go this way.
+/// Whether the path reads a hypothetical index, so that it cannot run.
 pub(crate) fn is_hypothetical(path: &AccessPath) -> bool {
     let merged = path.source.locators().into_iter().flat_map(|set| set.paths());
     path.index.is_hypothetical() || merged.into_iter().any(|path| path.index.is_hypothetical())

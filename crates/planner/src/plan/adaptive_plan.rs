@@ -1,19 +1,19 @@
-//! Two plans for the first rows, the second in case the first turns out to be dear.
+//! A plan for the first rows, with a fallback for the case that the first plan turns out to be expensive.
 
 use super::{Explained, Node, PlanNode, Role, RowLimit, Step};
 use leafline_expr::Expr;
 
-/// The first rows of a plan that was chosen because few entries were expected to be examined for them. No row is delivered before all
-/// are known; if more is to be done than what the fallback costs, that is run.
+/// The first rows of a plan that was chosen because it was expected to examine few entries. No row is delivered before all are
+/// known. If the plan exceeds its budget, the fallback runs instead.
 #[derive(Clone, Debug)]
 pub struct AdaptivePlan {
     /// The plan that is expected to be the cheaper one.
     pub primary: Box<Node>,
-    /// The other one.
+    /// The plan that runs when the primary plan exceeds its budget.
     pub fallback: Box<Node>,
     /// Entries that the primary plan may examine.
     pub entry_budget: u64,
-    /// How many rows are delivered: with too many to be held the primary plan has no budget.
+    /// The rows that are delivered. If they are too many to be held, the primary plan has no budget.
     pub limit: RowLimit,
 }
 

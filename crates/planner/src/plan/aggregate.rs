@@ -5,14 +5,14 @@ use leafline_expr::Expr;
 use leafline_expr::aggregate::AggregateCall;
 use std::sync::Arc;
 
-/// One row per group, or one row in all if there are no keys.
+/// Groups rows: one row for each group, or a single row if there are no keys.
 #[derive(Clone, Debug)]
 pub struct Aggregate {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
-    /// The grouping expressions, delivered first.
+    /// The group keys, delivered first.
     pub keys: Arc<[Expr]>,
-    /// How many of them, from the first, make a group; the others are determined by these.
+    /// Number of keys, from the first, that make a group; they determine the other keys.
     pub grouping: usize,
     /// The aggregates, delivered after the keys.
     pub aggregates: Arc<[AggregateCall]>,
@@ -57,7 +57,8 @@ impl PlanNode for Aggregate {
         true
     }
 
-    /// Groups come or go as a whole. But of strings that are equal one stands for all, to a join perhaps that one alone.
+    /// A filter on a group key keeps or drops whole groups. Strings are excluded: one of several equal strings stands for the
+    /// group, and a join may distinguish them.
     fn column_origin(&self, column: usize) -> Option<ColumnOrigin> {
         let key = self.keys.get(column).filter(|key| !key.ty.sql.is_string())?;
         Some(ColumnOrigin::Input(0, key.as_column()?))

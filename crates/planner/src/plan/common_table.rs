@@ -1,13 +1,13 @@
-//! Queries of WITH.
+//! Common tables: the queries of WITH.
 
 use super::{Explained, Node, PlanNode, Role, Step};
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// The rows of a query of WITH, under an alias.
+/// Reads a common table under an alias.
 #[derive(Clone, Debug)]
 pub struct CommonTableScan {
-    /// Its number in [`PlanParts::commons`](super::PlanParts::commons).
+    /// The common table's number in [`PlanParts::commons`](super::PlanParts::commons).
     pub number: usize,
     /// The alias.
     pub alias: Arc<str>,
@@ -34,10 +34,10 @@ impl PlanNode for CommonTableScan {
     }
 }
 
-/// The rows that the last round has added to a recursive table, under an alias.
+/// Reads the work table of a recursive common table: the rows that the preceding round added, under an alias.
 #[derive(Clone, Debug)]
 pub struct WorkTableScan {
-    /// The table's number.
+    /// The number of the common table.
     pub number: usize,
     /// The alias.
     pub alias: Arc<str>,
@@ -64,16 +64,16 @@ impl PlanNode for WorkTableScan {
     }
 }
 
-/// A recursive query of WITH.
+/// Computes a recursive common table.
 #[derive(Clone, Debug)]
 pub struct RecursiveUnion {
-    /// The table's number.
+    /// The number of the common table.
     pub number: usize,
-    /// Makes the first rows.
+    /// The plan of the first rows.
     pub seed: Node,
-    /// Make rows of those that the round before has added.
+    /// The plans that run in each round, over the rows that the preceding round added.
     pub steps: Vec<Node>,
-    /// Rows that are there already are not added.
+    /// Rows that exist already are not added.
     pub distinct: bool,
 }
 

@@ -1,16 +1,16 @@
-//! A subquery in FROM.
+//! Derived tables: subqueries in FROM.
 
 use super::text::derived_names;
 use super::{ColumnOrigin, Explained, Node, PlanNode, Role, Step};
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// A subquery in FROM, under its alias: rows pass through.
+/// Names a subquery in FROM; its rows pass through.
 #[derive(Clone, Debug)]
 pub struct DerivedTable {
     /// The subquery.
     pub input: Box<Node>,
-    /// Its alias.
+    /// The alias of the derived table.
     pub alias: Arc<str>,
 }
 

@@ -1,12 +1,12 @@
-//! Each row once.
+//! Removal of duplicate rows.
 
 use super::{ColumnOrigin, Explained, Node, Operation, Operator, PlanNode, Role, Step};
 use leafline_expr::Expr;
 
-/// Each row once.
+/// Delivers each distinct row once.
 #[derive(Clone, Debug)]
 pub struct Distinct {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
 }
 
@@ -39,7 +39,7 @@ impl PlanNode for Distinct {
         Explained { label: "Distinct by hash".to_owned(), step }
     }
 
-    /// Of strings that are equal one stands for all, to a join perhaps that one alone.
+    /// Strings are excluded: one of several equal strings stands for all, and a join may distinguish them.
     fn column_origin(&self, column: usize) -> Option<ColumnOrigin> {
         let is_text = self.input.types.get(column)?.sql.is_string();
         (!is_text).then_some(ColumnOrigin::Input(0, column))

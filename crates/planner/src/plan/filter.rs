@@ -1,15 +1,15 @@
-//! Rows for which every condition is true.
+//! Filters.
 
 use super::{ColumnOrigin, Explained, Node, Operator, PlanNode, Role, Step, conjunction};
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// Rows for which every condition is true.
+/// Delivers the rows for which every condition is true.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
-    /// Conditions, all to be true.
+    /// Conditions that must all be true.
     pub conditions: Arc<[Expr]>,
 }
 

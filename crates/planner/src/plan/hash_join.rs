@@ -1,4 +1,4 @@
-//! Joins by hashing.
+//! Hash joins.
 
 use super::{ColumnOrigin, Explained, Node, PlanNode, Role, Step, text};
 use leafline_access::JoinType;
@@ -7,45 +7,45 @@ use leafline_table::TableDef;
 use leafline_types::SqlType;
 use std::sync::Arc;
 
-/// A join by hashing: rows of two inputs with equal keys.
+/// Joins the rows of two inputs with equal keys: a hash table holds the build side, and the probe side streams.
 #[derive(Clone, Debug)]
 pub struct HashJoin {
-    /// The input that streams; its columns come first.
+    /// The probe side, which streams; its columns come first.
     pub probe: Node,
-    /// The input that is held in memory.
+    /// The build side, which is held in memory.
     pub build: Node,
-    /// Equal expressions: over the probe's columns, over the build's.
+    /// Pairs of key expressions: over the probe side's columns, over the build side's.
     pub keys: Arc<[(Expr, Expr)]>,
-    /// `<=>` rather than `=`, per key.
+    /// For each key, whether the comparison is `<=>` rather than `=`.
     pub null_safe: Arc<[bool]>,
-    /// Further conditions over the columns of both.
+    /// Further conditions, over the columns of both sides.
     pub conditions: Arc<[Expr]>,
-    /// Which probe rows are delivered.
+    /// The probe rows that are delivered.
     pub join_type: JoinType,
     /// The rows come in the order of the probe rows.
     pub keep_order: bool,
-    /// The build input comes first in the order of the joins: EXPLAIN lists it first.
+    /// The build side comes first in the join order: EXPLAIN lists it first.
     pub build_is_first: bool,
-    /// The domain that both sides of each key are converted to to be compared.
+    /// For each key, the domain that both sides are converted to.
     pub domains: Arc<[CompareDomain]>,
-    /// The filters that scans below the probe side get when the build side was read.
+    /// The runtime filters for scans below the probe side, made once the build side is read.
     pub filters: Vec<KeyFilter>,
 }
 
-/// The keys of a hash join as a filter of a scan.
+/// A key of a hash join as a runtime filter of a scan.
 #[derive(Clone, Debug)]
 pub struct KeyFilter {
-    /// The number by which the scan knows it, in [`Scan::filters`](super::Scan::filters).
+    /// The number of the filter in [`Scan::filters`](super::Scan::filters).
     pub number: usize,
     /// Position of the key among the columns of the build side.
     pub build: usize,
-    /// Its type.
+    /// The type of the key.
     pub ty: SqlType,
     /// The domain that both sides are converted to.
     pub domain: CompareDomain,
     /// The table that is scanned.
     pub table: Arc<TableDef>,
-    /// The column that is compared with the key, by its ordinal there.
+    /// The ordinal of the table's column that is compared with the key.
     pub column: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Joins with a query that depends on the other side.
+//! Joins with a lateral query.
 
 use super::text::derived_names;
 use super::{ColumnOrigin, Explained, Node, PlanNode, Role, Step, conjunction};
@@ -6,20 +6,20 @@ use leafline_access::JoinType;
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// A join with a query that is run for each row.
+/// Joins each outer row with the rows of a query that runs for it.
 #[derive(Clone, Debug)]
 pub struct LateralJoin {
-    /// The rows that it is run for.
+    /// The outer rows.
     pub outer: Node,
     /// The query.
     pub inner: Node,
-    /// The values that it depends on, over the outer columns; `ExprKind::Outer` in the query.
+    /// The values that the query depends on, over the outer columns; `ExprKind::Outer` in the query.
     pub captures: Arc<[Expr]>,
-    /// Conditions over the columns of both.
+    /// Conditions over the columns of both sides.
     pub conditions: Arc<[Expr]>,
-    /// Which outer rows are delivered.
+    /// The outer rows that are delivered.
     pub join_type: JoinType,
-    /// The query's alias.
+    /// The alias of the query.
     pub alias: Arc<str>,
 }
 

@@ -1,4 +1,4 @@
-//! The first rows as they come, and how many that are.
+//! LIMIT without an order, and the row counts of limits.
 
 use super::{Explained, Node, PlanNode, Role, Step};
 use leafline_expr::Expr;
@@ -7,12 +7,12 @@ use leafline_types::temporal::DateRules;
 use leafline_types::{SqlType, Value, Warnings};
 use std::fmt::{Display, Formatter, Result};
 
-/// The first rows as they come.
+/// Delivers the first rows in the order of the input.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
-    /// Which rows.
+    /// The rows to deliver.
     pub limit: RowLimit,
 }
 
@@ -45,11 +45,11 @@ impl PlanNode for Limit {
 pub struct RowLimit {
     /// Rows to skip.
     pub offset: LimitValue,
-    /// Rows to deliver; `None` = all.
+    /// Rows to deliver; `None`: all.
     pub count: Option<LimitValue>,
 }
 
-/// As EXPLAIN FORMAT=TREE shows it.
+/// Writes the limit as EXPLAIN FORMAT=TREE shows it.
 impl Display for RowLimit {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let value = |value: LimitValue| match value {
@@ -67,15 +67,15 @@ impl Display for RowLimit {
 /// A number of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitValue {
-    /// Known when the statement was planned.
+    /// A number that is known when the statement is planned.
     Constant(u64),
-    /// Position of the parameter that holds it.
+    /// The position of the parameter that holds the number.
     Parameter(usize),
 }
 
 impl LimitValue {
-    /// The number, with the parameters of an execution; `None` if the parameter is negative. As in MySQL, a parameter
-    /// of another type is made an integer (many drivers bind every value as text), and NULL is 0.
+    /// Returns the number for the parameters of an execution; `None` if the parameter is negative. As in MySQL, a parameter of
+    /// another type is converted to an integer (many drivers bind every value as text), and NULL is 0.
     pub fn resolve(self, parameters: &[Value]) -> Option<u64> {
         match self {
             LimitValue::Constant(rows) => Some(rows),

@@ -1,4 +1,4 @@
-//! Locking rows.
+//! Row locking.
 
 use super::{Explained, Node, PlanNode, Role, RowLimit, Step};
 use crate::bound::RowLocking;
@@ -7,17 +7,17 @@ use leafline_table::{LockStrength, LockWait, TableDef};
 use leafline_types::{ExprType, SqlType};
 use std::sync::Arc;
 
-/// Locks the rows of tables and delivers those that could be locked, as they were then.
+/// Locks rows of tables and delivers the locked rows in their versions at that time.
 #[derive(Clone, Debug)]
 pub struct LockRows {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Node,
-    /// The tables.
+    /// The tables whose rows are locked.
     pub tables: Arc<[LockedTable]>,
-    /// The conditions that a row of the only table has to meet, over the table's columns, if its newest version may take the place of the
-    /// one read. Otherwise, a row that was changed is a conflict, and the statement has to be run again.
+    /// The conditions that a row of the only table must meet, over the table's columns, if its newest version may replace the
+    /// version that was read. `None`: a row that changed is a conflict, and the statement must run again.
     pub recheck: Option<Arc<[Expr]>>,
-    /// Which of the rows: no row beyond these is locked.
+    /// The rows to deliver: no row beyond them is locked.
     pub limit: Option<RowLimit>,
 }
 
@@ -26,17 +26,17 @@ pub struct LockRows {
 pub struct LockedTable {
     /// The table.
     pub table: Arc<TableDef>,
-    /// Its alias.
+    /// The alias of the table.
     pub alias: Arc<str>,
-    /// Position of its rows' locators; NULL where an outer join found no row.
+    /// Position of the rows' locators; NULL where an outer join found no row.
     pub locator: usize,
-    /// Positions of its columns, with their ordinals in the table.
+    /// Positions of the table's columns, with their ordinals in the table.
     pub columns: Vec<(usize, usize)>,
-    /// How.
+    /// The lock that is taken.
     pub lock: RowLocking,
 }
 
-/// The type of locators; NULL for a row that an outer join has made up.
+/// Returns the type of locators; NULL for a row that an outer join supplies.
 pub fn locator_type() -> ExprType {
     ExprType::numeric(SqlType::Varbinary { len: u32::MAX }, true)
 }

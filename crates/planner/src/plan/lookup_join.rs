@@ -1,39 +1,39 @@
-//! Joins that look partners up through an index.
+//! Lookup joins.
 
 use super::{ColumnOrigin, Explained, Node, PlanNode, Role, Scan, Step};
 use leafline_access::JoinType;
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// For each outer row the matching rows of a table, found through an index.
+/// Finds, for each outer row, the matching rows of a table through an index.
 #[derive(Clone, Debug)]
 pub struct LookupJoin {
-    /// The rows to find partners for.
+    /// The outer rows.
     pub outer: Box<Node>,
-    /// How the table is entered; its bounds and conditions may use the outer columns.
+    /// The scan of the inner table; its bounds and conditions may use the outer columns.
     pub inner: Arc<Scan>,
-    /// Which outer rows are delivered.
+    /// The outer rows that are delivered.
     pub join_type: JoinType,
-    /// Deliver the rows in the order of the outer ones.
+    /// Deliver rows in the order of the outer rows.
     pub keep_order: bool,
-    /// The hash join that it goes on with if there are many more outer rows than were expected.
+    /// The hash join that takes over if there are many more outer rows than expected.
     pub fallback: Option<Box<HashFallback>>,
 }
 
-/// A hash join that a lookup join goes on with: it costs as much as the lookups that were made by then.
+/// The hash join that a lookup join falls back to, once the lookups have cost as much as this join will.
 #[derive(Clone, Debug)]
 pub struct HashFallback {
-    /// Outer rows that are looked up, and entries that are examined for them, at most, together.
+    /// Maximum number of looked-up outer rows and of entries examined for them, together.
     pub after: u64,
-    /// The rows of the table.
+    /// The plan that reads the table.
     pub build: Node,
-    /// Equal expressions: over the outer columns, over the table's.
+    /// Pairs of key expressions: over the outer columns, over the table's.
     pub keys: Arc<[(Expr, Expr)]>,
-    /// `<=>` rather than `=`, per key.
+    /// For each key, whether the comparison is `<=>` rather than `=`.
     pub null_safe: Arc<[bool]>,
-    /// Further conditions over the columns of both.
+    /// Further conditions, over the columns of both sides.
     pub conditions: Arc<[Expr]>,
-    /// The positions, among the columns of both, of those that the lookup join delivers.
+    /// The positions, among the columns of both sides, of the columns that the lookup join delivers.
     pub columns: Arc<[usize]>,
 }
 

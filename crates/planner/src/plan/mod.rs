@@ -1,9 +1,9 @@
-//! Physical plans: what runs, and what EXPLAIN prints.
+//! Physical plans: the executor runs them, and EXPLAIN prints them.
 //!
-//! A plan is immutable and shared between executions; parameters, the snapshot and every other piece of run state
-//! live in the `ExecutionContext` of the executor. Columns in the expressions of a node are positions
-//! in the batches of its input: for the conditions of an access path see [`AccessPath`](leafline_access::AccessPath), for joins the
-//! columns of the left input come first.
+//! A plan is immutable and shared between executions. Parameters, the snapshot and all other run-time state live in the
+//! `ExecutionContext` of the executor. Columns in the expressions of a node are positions in the batches of its input. For the
+//! conditions of an access path see [`AccessPath`](leafline_access::AccessPath); in joins the columns of the left input come
+//! first.
 //!
 //! # Adding an operator
 //!
@@ -11,8 +11,8 @@
 //! 2. In the executor: a file with the operator and `Build` for the node.
 //! 3. In the optimizer: the rule that emits it.
 //!
-//! The walks over a plan (inputs, expressions, numbers, demand, runtime filters, EXPLAIN in each format) ask the trait. A new node stands at
-//! the end of the list: the digests of plans depend on its order.
+//! The walks over a plan (inputs, expressions, numbers, demand, runtime filters, EXPLAIN in each format) use only the trait. A
+//! new node stands at the end of the list: the digests of plans depend on its order.
 
 mod access_label;
 mod adaptive_plan;
@@ -75,19 +75,19 @@ macro_rules! nodes {
             Values(Values),
             /// The rows of JSON_TABLE.
             JsonTable(JsonTable),
-            /// No row at all.
+            /// No rows.
             Empty(Empty),
             /// Rows of one table.
             Scan(Arc<Scan>),
-            /// Rows of an input over one table, which several threads read.
+            /// Rows of an input over one table, read by several threads.
             Parallel(Parallel),
             /// Rows for which every condition is true.
             Filter(Filter),
-            /// Expressions over each row.
+            /// Expressions computed for each row.
             Project(Project),
-            /// For each outer row the matching rows of a table, found through an index.
+            /// For each outer row, the matching rows of a table, found through an index.
             LookupJoin(LookupJoin),
-            /// For each outer row the rows of a query that depends on it.
+            /// For each outer row, the rows of a query that depends on it.
             LateralJoin(Box<LateralJoin>),
             /// Rows of two inputs with equal keys.
             HashJoin(Box<HashJoin>),
@@ -103,29 +103,29 @@ macro_rules! nodes {
             TopN(TopN),
             /// The first rows of one of two plans.
             AdaptivePlan(AdaptivePlan),
-            /// The first rows as they come.
+            /// The first rows in the order of the input.
             Limit(Limit),
-            /// The rows that could be locked, as they were then.
+            /// The locked rows, in their versions at that time.
             LockRows(Box<LockRows>),
-            /// Each row once.
+            /// Each distinct row once.
             Distinct(Distinct),
-            /// The rows of all inputs, one input after the other.
+            /// The rows of all inputs, one input after another.
             Append(Append),
             /// INTERSECT and EXCEPT.
             SetOp(SetOp),
-            /// The rows of a query of WITH.
+            /// The rows of a common table.
             CommonTableScan(CommonTableScan),
-            /// The rows that the last round has added to a recursive table.
+            /// The work table of a recursive common table.
             WorkTableScan(WorkTableScan),
-            /// The rows of a recursive table.
+            /// The rows of a recursive common table.
             RecursiveUnion(Arc<RecursiveUnion>),
-            /// A subquery in FROM: rows pass through.
+            /// A derived table: its rows pass through.
             DerivedTable(DerivedTable),
         }
     };
 }
 
-/// Makes the enum of the nodes, and the dispatch to each one's [`PlanNode`].
+/// Defines the enum of the nodes, and the dispatch to each node's [`PlanNode`].
 macro_rules! define_operator {
     ($($(#[$doc:meta])* $name:ident($held:ty),)*) => {
         /// The operators.
@@ -135,7 +135,7 @@ macro_rules! define_operator {
         }
 
         impl Operator {
-            /// The node as its trait.
+            /// Returns the node as its trait.
             pub fn as_node(&self) -> &dyn PlanNode {
                 match self {
                     $(Operator::$name(held) => {
@@ -145,7 +145,7 @@ macro_rules! define_operator {
                 }
             }
 
-            /// The node as its trait, to be changed; a shared one is copied first.
+            /// Returns the node as its trait, to change it; a shared node is copied first.
             pub fn as_node_mut(&mut self) -> &mut dyn PlanNode {
                 match self {
                     $(Operator::$name(held) => Held::<$name>::node_mut(held),)*
@@ -157,9 +157,9 @@ macro_rules! define_operator {
 
 nodes!(define_operator);
 
-/// How [`Operator`] holds a node.
+/// The forms in which [`Operator`] holds a node: by value, boxed or shared.
 trait Held<N> {
-    /// The node, to be changed.
+    /// Returns the node, to change it.
     fn node_mut(&mut self) -> &mut N;
 }
 
@@ -181,7 +181,7 @@ impl<N: Clone> Held<N> for Arc<N> {
     }
 }
 
-/// The rows and the price that the optimizer expects of a node.
+/// The optimizer's estimate for a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// Rows delivered per execution.
@@ -190,73 +190,73 @@ pub struct Estimate {
     pub cost_us: f64,
 }
 
-/// One operator of a plan with its inputs.
+/// An operator of a plan with its inputs.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Position of its run-time figures in the execution context.
+    /// Position of the node's run-time figures in the execution context.
     pub id: usize,
     /// The operator.
     pub operator: Operator,
-    /// Types of the columns it delivers.
+    /// Types of the columns that the node delivers.
     pub types: Arc<[ExprType]>,
     /// The expected rows and price.
     pub estimate: Estimate,
 }
 
-/// A kind of plan node: everything that walks over plans needs of it.
+/// A kind of plan node, in the form that the walks over plans need.
 pub trait PlanNode {
-    /// The inputs, in the order in which their columns are delivered.
+    /// Returns the inputs, in the order in which their columns are delivered.
     fn inputs(&self) -> Vec<&Node>;
 
-    /// The inputs, to be changed.
+    /// Returns the inputs, to change them.
     fn inputs_mut(&mut self) -> Vec<&mut Node>;
 
-    /// Calls `each` with the expressions that it evaluates, but for those of bounds of LIMIT, and the role of each.
+    /// Calls `each` with each expression that the node evaluates and its role; bounds of LIMIT are excluded.
     fn expressions<'n>(&'n self, each: &mut dyn FnMut(Role, &'n Expr));
 
-    /// The names of the columns that it delivers; those behind the last name have none.
+    /// Returns the names of the delivered columns; columns after the last name have none.
     fn column_names(&self) -> Vec<String>;
 
-    /// Returns what EXPLAIN says of it.
+    /// Returns the node's description for EXPLAIN.
     fn explain(&self) -> Explained<'_>;
 
-    /// The table that it reads for each of its outer rows, if it is such a join.
+    /// Returns the table that the node reads for each of its outer rows, if it is such a join.
     fn inner_scan(&self) -> Option<&Arc<Scan>> {
         None
     }
 
-    /// The table that it reads for each of its outer rows, to be changed.
+    /// Returns the table that the node reads for each of its outer rows, to change it.
     fn inner_scan_mut(&mut self) -> Option<&mut Arc<Scan>> {
         None
     }
 
-    /// The plan that it goes on with where estimates turn out to be wrong, and that is none of its inputs.
+    /// Returns the plan that the node falls back to where estimates turn out to be wrong, if it is not one of the inputs.
     fn fallback_mut(&mut self) -> Option<&mut Node> {
         None
     }
 
-    /// Whether all rows of an input, by its number, are asked for. `all`: all of its own rows are.
+    /// Whether all rows of an input, by its number, are read. `all`: all rows of the node itself are read.
     fn asks_for_all(&self, _input: usize, all: bool) -> bool {
         all
     }
 
-    /// Where a runtime filter on a column that it delivers can be evaluated instead, if that leaves the same rows.
+    /// Returns the place where a runtime filter on a delivered column can be evaluated instead with the same result.
     fn column_origin(&self, _column: usize) -> Option<ColumnOrigin> {
         None
     }
 
-    /// Rows pass through it and no operator runs for it: its figures are those of its input.
+    /// Whether rows pass through the node without an operator: its figures are the figures of its input.
     fn is_transparent(&self) -> bool {
         false
     }
 }
 
-/// Where the values of a column come from.
+/// The origin of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnOrigin {
-    /// From a column of an input: the input's number, and the column's position there.
+    /// A column of an input: the input's number, and the column's position there.
     Input(usize, usize),
-    /// From a column of the table that the node reads, by its position among those delivered.
+    /// A column of the table that the node reads, by its position among the delivered ones.
     Scan(usize),
 }
 
@@ -277,71 +277,71 @@ pub enum Role {
     Value,
     /// To find the bounds of key ranges.
     Bound,
-    /// To run a query that depends on it.
+    /// To run a query that depends on the value.
     Capture,
     /// To make the levels of WITH ROLLUP.
     RollupKey,
     /// To compute window functions.
     Window,
-    /// To look at the newest version of a row that was locked.
+    /// To check the newest version of a locked row.
     Recheck,
 }
 
-/// The record of what EXPLAIN says of a node. The table, the tree and the JSON document render it.
+/// A node's description for EXPLAIN. The table, the tree and the JSON document render it.
 pub struct Explained<'n> {
-    /// The step in words: its line in FORMAT=TREE.
+    /// The text of the step: its line in FORMAT=TREE.
     pub label: String,
-    /// Its place among the tables of its query block.
+    /// The place of the node among the tables of its query block.
     pub step: Step<'n>,
 }
 
-/// How a node stands in the formats that list the tables of a query block.
+/// The place of a node in the formats that list the tables of a query block.
 pub enum Step<'n> {
-    /// No table is read; why, in MySQL's words.
+    /// The block reads no table; the reason in MySQL's words.
     NoTable(&'static str),
-    /// A table function is read; its name in MySQL's words.
+    /// The node reads a table function; its name in MySQL's words.
     TableFunction(&'static str),
-    /// A table is read.
+    /// The node reads a table.
     Table(&'n Scan),
-    /// The rows of a derived table, under its alias.
+    /// The rows of a derived table, with its alias.
     DerivedTable(&'n Node, &'n str),
-    /// The rows of a query of WITH: its number, and the alias.
+    /// The rows of a common table: its number, and the alias.
     CommonTable(usize, &'n str),
-    /// The rows that the last round has added to a recursive table, under an alias.
+    /// The work table of a recursive common table, with its alias.
     WorkTable(&'n str),
-    /// For each outer row a table is read.
+    /// The node reads a table for each outer row.
     LookupJoin(&'n LookupJoin),
-    /// A table is joined by hashing.
+    /// The node joins a table by hash.
     HashJoin(&'n HashJoin),
-    /// For each outer row a query is run.
+    /// The node runs a query for each outer row.
     LateralJoin(&'n LateralJoin),
-    /// Conditions on the rows of the input. `is_having`: on groups.
+    /// Conditions on the rows of the input.
     Condition {
         /// The rows.
         input: &'n Node,
-        /// They are groups.
+        /// The rows are groups.
         is_having: bool,
     },
-    /// Something is done with all rows of the block.
+    /// A step on all rows of the block.
     Operation(Operation<'n>),
-    /// The rows of the input pass; only the tree has a line for it.
+    /// The rows of the input pass through; only the tree has a line for it.
     Rows(&'n Node),
-    /// The rows of the input, read by several threads: its steps belong to the tables of the block.
+    /// Several threads read the rows of the input, whose steps belong to the tables of the block.
     Threads(&'n Node),
-    /// Rows of several queries are put together.
+    /// The node combines the rows of several queries.
     SetOperation {
-        /// How.
+        /// The set operation.
         kind: SetKind,
         /// The queries.
         inputs: Vec<&'n Node>,
-        /// Rows are compared, in a temporary table of their own.
+        /// The rows are compared, in a temporary table of their own.
         compares: bool,
     },
-    /// The rows of a recursive table.
+    /// The rows of a recursive common table.
     RecursiveUnion(&'n RecursiveUnion),
 }
 
-/// Something that is done with all rows of a query block.
+/// A step on all rows of a query block.
 pub struct Operation<'n> {
     /// The rows.
     pub input: &'n Node,
@@ -351,11 +351,11 @@ pub struct Operation<'n> {
     pub key: &'static str,
     /// The facts under that key.
     pub flags: &'static [(&'static str, bool)],
-    /// The window functions that are computed.
+    /// The window functions that the step computes.
     pub window_functions: Vec<String>,
 }
 
-/// How the rows of several queries are put together.
+/// The kinds of set operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetKind {
     /// UNION.
@@ -367,17 +367,17 @@ pub enum SetKind {
 }
 
 impl Node {
-    /// The inputs, in the order in which their columns are delivered.
+    /// Returns the inputs, in the order in which their columns are delivered.
     pub fn inputs(&self) -> Vec<&Node> {
         self.operator.as_node().inputs()
     }
 
-    /// The inputs, to be changed.
+    /// Returns the inputs, to change them.
     pub fn inputs_mut(&mut self) -> Vec<&mut Node> {
         self.operator.as_node_mut().inputs_mut()
     }
 
-    /// The names of the columns that it delivers; `#` and the position for one that has none.
+    /// Returns the names of the delivered columns; `#` and the position for a column without a name.
     pub fn column_names(&self) -> Vec<String> {
         let mut names = self.operator.as_node().column_names();
         for position in names.len()..self.types.len() {
@@ -386,12 +386,12 @@ impl Node {
         names
     }
 
-    /// Returns what EXPLAIN says of it.
+    /// Returns the node's description for EXPLAIN.
     pub fn explain(&self) -> Explained<'_> {
         self.operator.as_node().explain()
     }
 
-    /// The table that it reads by itself: once, or for each of its outer rows.
+    /// Returns the table that the node itself reads: once, or for each of its outer rows.
     pub fn scan(&self) -> Option<&Arc<Scan>> {
         match &self.operator {
             Operator::Scan(scan) => Some(scan),
@@ -399,7 +399,7 @@ impl Node {
         }
     }
 
-    /// The table that it reads by itself, to be changed.
+    /// Returns the table that the node itself reads, to change it.
     pub fn scan_mut(&mut self) -> Option<&mut Arc<Scan>> {
         match &mut self.operator {
             Operator::Scan(scan) => Some(scan),

@@ -5,12 +5,12 @@ use leafline_access::Share;
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// The rows of an input over one table, which several threads read piece by piece; in the order in which one would read it.
+/// Reads an input over one table in several threads, piece by piece, and delivers the rows in the order of a single thread.
 #[derive(Clone, Debug)]
 pub struct Parallel {
-    /// Runs in each of the threads.
+    /// The plan that runs in each thread.
     pub input: Arc<Node>,
-    /// How many there are at most, and how much each takes at a time.
+    /// Maximum number of threads, and the size of the pieces.
     pub share: Share,
 }
 

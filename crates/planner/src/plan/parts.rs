@@ -15,36 +15,37 @@ pub struct Plan {
     pub node_count: usize,
 }
 
-/// The plans that those of a statement refer to by number.
+/// The plans of a statement that its other plans refer to by number.
 #[derive(Clone, Debug, Default)]
 pub struct PlanParts {
-    /// The subqueries of expressions, by number; those that became joins are there only where they are needed besides.
+    /// The subqueries of expressions, by number. A subquery that became a join is included only where its own plan is needed as
+    /// well.
     pub subqueries: BTreeMap<usize, SubqueryPlan>,
-    /// The queries of WITH that are run by themselves.
+    /// The common tables that run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
     /// The statement assigns user variables in its expressions; see [`leafline_expr::EvalContext::row_by_row`].
     pub row_by_row: bool,
 }
 
-/// A query of WITH ready to run.
+/// A common table ready to run.
 #[derive(Clone, Debug)]
 pub struct CommonPlan {
-    /// Its name.
+    /// The name of the common table.
     pub name: Arc<str>,
     /// The query.
     pub plan: Plan,
-    /// It depends on the rows of a query around it.
+    /// The query depends on the rows of a query around it.
     pub is_dependent: bool,
 }
 
 impl PlanParts {
-    /// The subqueries that did not become joins, by number.
+    /// Returns the subqueries that did not become joins, by number.
     pub fn run_by_themselves(&self) -> impl Iterator<Item = (usize, &SubqueryPlan)> {
         let subqueries = self.subqueries.iter().map(|(number, subquery)| (*number, subquery));
         subqueries.filter(|(_, subquery)| !subquery.became_join)
     }
 
-    /// Their plans.
+    /// Returns the plans of these subqueries and of the common tables.
     pub fn plans(&self) -> impl Iterator<Item = &Plan> {
         let subqueries = self.subqueries.values().map(|subquery| &subquery.plan);
         subqueries.chain(self.commons.values().map(|common| &common.plan))
@@ -61,9 +62,10 @@ impl PlanParts {
 pub struct SubqueryPlan {
     /// The query.
     pub plan: Plan,
-    /// It depends on the rows of the query around it.
+    /// The subquery depends on the rows of the query around it.
     pub is_dependent: bool,
-    /// It became a join, and is run by itself only for rows that have changed since they were read, or are checked afterwards.
+    /// The subquery became a join. Its own plan runs only for rows that changed since they were read, or that are checked
+    /// afterwards.
     pub became_join: bool,
 }
 
@@ -77,7 +79,7 @@ impl Plan {
         below(&self.root, found);
     }
 
-    /// The aliases of the tables whose rows it locks.
+    /// Returns the aliases of the tables whose rows the plan locks.
     pub fn locked(&self) -> Vec<&str> {
         let mut found = Vec::new();
         self.for_each_node(&mut |node| {
@@ -88,7 +90,8 @@ impl Plan {
         found
     }
 
-    /// Whether it locks rows: then it runs in a transaction that holds them, and no row is shown before all are locked.
+    /// Whether the plan locks rows: then it runs in a transaction that holds the locks, and no row is shown before all are
+    /// locked.
     pub fn locks_rows(&self) -> bool {
         fn locks(node: &Node) -> bool {
             matches!(node.operator, Operator::LockRows(_)) || node.inputs().into_iter().any(locks)
@@ -96,7 +99,7 @@ impl Plan {
         locks(&self.root)
     }
 
-    /// Calls `found` with every path that it may go along.
+    /// Calls `found` with every access path that the plan may use.
     pub fn for_each_path(&self, found: &mut dyn FnMut(&AccessPath)) {
         self.for_each_node(&mut |node| {
             if let Some(scan) = node.scan() {
@@ -111,8 +114,8 @@ impl Plan {
         });
     }
 
-    /// The scans that might not have been chosen for other values of the parameters. `None`: an index is read in full
-    /// though there were bounds for another, or leapt through, so that only planning again tells what is best for other values.
+    /// Returns the scans that might not have been chosen for other parameter values. `None`: an index is read in full although
+    /// another had bounds, or by leaps, so that only planning again finds the best path for other values.
     pub fn chosen_by_value(&self) -> Option<Vec<Arc<Scan>>> {
         fn collect(node: &Node, alone: bool, chosen: &mut Vec<Arc<Scan>>) -> bool {
             let alone = alone && node.inputs().len() < 2 && node.operator.as_node().inner_scan().is_none();

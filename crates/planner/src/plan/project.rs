@@ -1,15 +1,15 @@
-//! Expressions over each row.
+//! Projections.
 
 use super::{ColumnOrigin, Explained, Node, PlanNode, Role, Step, text};
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// Expressions over each row.
+/// Computes expressions for each row.
 #[derive(Clone, Debug)]
 pub struct Project {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
-    /// One expression per column delivered.
+    /// One expression for each delivered column.
     pub expressions: Arc<[Expr]>,
 }
 

@@ -4,15 +4,15 @@ use super::{Explained, Node, PlanNode, Role, Step, text};
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// Each row once for every level of WITH ROLLUP. Behind the columns of the input come the keys, NULL where the level leaves them
-/// out, and the level.
+/// Delivers each row once for every level of WITH ROLLUP. The keys follow the columns of the input, NULL where the level omits
+/// them; the level comes last.
 #[derive(Clone, Debug)]
 pub struct Rollup {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
     /// The group keys.
     pub keys: Arc<[Expr]>,
-    /// How many levels there are.
+    /// The levels.
     pub levels: Levels,
 }
 
@@ -21,7 +21,7 @@ pub struct Rollup {
 pub struct Levels {
     /// The greatest level; the least is 0.
     pub greatest: usize,
-    /// For each key, the greatest level that leaves it out.
+    /// For each key, the greatest level that omits it.
     pub leave_out: Arc<[usize]>,
 }
 

@@ -1,4 +1,4 @@
-//! Reading a table.
+//! Scans of a table.
 
 use super::access_label::access_label;
 use super::text::column_name;
@@ -7,46 +7,46 @@ use leafline_access::{AccessPath, Demand};
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// How a table is read: the path, and what EXPLAIN says about the choice.
+/// Reads a table: the access path, and the facts about its choice for EXPLAIN.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// Position of its run-time figures in the execution context: the node's, or its own on the inner side of a join.
+    /// Position of the run-time figures in the execution context: the node's, or the scan's own on the inner side of a join.
     pub id: usize,
     /// The path that runs.
     pub path: Arc<AccessPath>,
     /// The table's alias.
     pub alias: Arc<str>,
-    /// How many rows will be asked for.
+    /// How many rows will be read.
     pub demand: Demand,
     /// Indexes that could have been used.
     pub possible_keys: Vec<Arc<str>>,
-    /// Rows examined, as expected, per execution or per outer row.
+    /// Expected number of examined rows, per execution or per outer row.
     pub examined: f64,
-    /// Percentage of the examined rows expected to be left after the conditions.
+    /// Expected percentage of the examined rows that pass the conditions.
     pub filtered: f64,
-    /// EXPLAIN's `ref`: what the leading equal parts are compared with.
+    /// EXPLAIN's `ref`: the values that the leading equal parts are compared with.
     pub references: Vec<Arc<str>>,
-    /// The paths that were compared, cheapest first, if the plan was made to be explained.
+    /// The paths that were compared, cheapest first, if the plan was made for EXPLAIN.
     pub considered: Vec<Considered>,
-    /// The runtime filters that it is told of, with their columns by ordinal.
+    /// The runtime filters of the scan, each with the ordinal of its column.
     pub filters: Vec<(usize, usize)>,
-    /// The names of the partitions that are left for the values that the plan was made for, if the table has any and the plan was made
-    /// to be explained.
+    /// The names of the partitions that remain for the values that the plan was made for, if the table has any and the plan was
+    /// made for EXPLAIN.
     pub partitions: Option<Arc<str>>,
 }
 
 /// An access path that was compared with others.
 #[derive(Clone, Debug)]
 pub struct Considered {
-    /// The path. Its outer columns are numbered otherwise than in the path that runs.
+    /// The path. Its outer columns have other numbers than in the path that runs.
     pub path: Arc<AccessPath>,
-    /// Its price, once or for one outer row, microseconds.
+    /// The price, once or for one outer row, microseconds.
     pub cost_us: f64,
-    /// Rows examined.
+    /// Expected number of examined rows.
     pub examined: f64,
 }
 
-/// The names of table columns under the scan's alias.
+/// Returns the names of table columns under the scan's alias.
 pub(crate) fn named_columns<'c>(scan: &Scan, ordinals: impl IntoIterator<Item = &'c usize>) -> Vec<String> {
     ordinals
         .into_iter()

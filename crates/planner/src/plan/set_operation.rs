@@ -1,17 +1,17 @@
-//! Rows of several queries put together.
+//! Set operations.
 
 use super::{Explained, Node, PlanNode, Role, SetKind, Step};
 use leafline_expr::Expr;
 
-/// The rows of all inputs, one input after the other.
+/// Delivers the rows of all inputs, one input after another.
 #[derive(Clone, Debug)]
 pub struct Append {
-    /// Inputs of the same types, two or more.
+    /// Two or more inputs of the same types.
     pub inputs: Vec<Node>,
 }
 
 impl Append {
-    /// Its place in EXPLAIN; `distinct`: its rows are made distinct.
+    /// Returns the place in EXPLAIN; `distinct`: the rows are made distinct.
     pub(super) fn set_operation(&self, distinct: bool) -> Step<'_> {
         Step::SetOperation { kind: SetKind::Union, inputs: self.inputs.iter().collect(), compares: distinct }
     }
@@ -37,16 +37,16 @@ impl PlanNode for Append {
     }
 }
 
-/// INTERSECT and EXCEPT.
+/// Computes INTERSECT and EXCEPT.
 #[derive(Clone, Debug)]
 pub struct SetOp {
-    /// The rows that are kept or not.
+    /// The left rows, some of which are delivered.
     pub left: Box<Node>,
-    /// The rows they are compared with; of the same types.
+    /// The rows to compare with, of the same types.
     pub right: Box<Node>,
-    /// Which are kept.
+    /// The left rows that are delivered.
     pub kept: SetOperationKind,
-    /// With ALL: a right row counts for one left row.
+    /// ALL: a right row counts for one left row.
     pub all: bool,
 }
 

@@ -1,28 +1,28 @@
-//! Rows in order: all of them, or the first.
+//! Sorts of all rows, and the first rows in order.
 
 use super::{ColumnOrigin, Explained, Node, Operation, PlanNode, Role, RowLimit, Step, text};
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// All rows in order.
+/// Delivers all rows in order.
 #[derive(Clone, Debug)]
 pub struct Sort {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
     /// The keys to order by, most significant first.
     pub keys: Arc<[SortKey]>,
 }
 
-/// The first rows in order.
+/// Delivers the first rows in order.
 #[derive(Clone, Debug)]
 pub struct TopN {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
     /// The keys to order by, most significant first.
     pub keys: Arc<[SortKey]>,
-    /// The rows come in the order of so many keys, from the first: when enough are known, no more are read.
+    /// Number of keys, from the first, in whose order the rows come. Reading stops as soon as the first rows are known.
     pub presorted: usize,
-    /// Which of the ordered rows.
+    /// The rows to deliver, by their place in the order.
     pub limit: RowLimit,
 }
 
@@ -36,7 +36,7 @@ pub struct SortKey {
 }
 
 impl SortKey {
-    /// A list of keys as EXPLAIN shows it.
+    /// Writes a list of keys as EXPLAIN shows it.
     pub(super) fn list_text(keys: &[SortKey], names: &[String]) -> String {
         let key = |key: &SortKey| {
             format!("{}{}", text(&key.expr, names), if key.descending { " DESC" } else { "" })

@@ -1,11 +1,11 @@
-//! Rows that are read from no table: constants, table functions, none.
+//! Rows that no table supplies: constants, table functions, none.
 
 use super::{Explained, Node, PlanNode, Role, Step};
 use crate::bound;
 use leafline_expr::Expr;
 use std::sync::Arc;
 
-/// Rows of constant expressions; `SELECT 1` is one row.
+/// Delivers rows of constant expressions; `SELECT 1` is one row.
 #[derive(Clone, Debug)]
 pub struct Values {
     /// The rows, each with an expression for each column.
@@ -35,10 +35,10 @@ impl PlanNode for Values {
     }
 }
 
-/// The rows of JSON_TABLE.
+/// Delivers the rows of a JSON_TABLE.
 #[derive(Clone, Debug)]
 pub struct JsonTable {
-    /// The document, and how rows are made of it.
+    /// The document, and the rules that make rows of it.
     pub table: Arc<bound::JsonTable>,
 }
 
@@ -65,14 +65,14 @@ impl PlanNode for JsonTable {
     }
 }
 
-/// No row at all.
+/// Delivers no rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Empty {
-    /// Why: EXPLAIN's `Extra`.
+    /// The reason, for EXPLAIN's `Extra`.
     pub reason: EmptyReason,
 }
 
-/// Why a query has no rows, in the words of EXPLAIN.
+/// The reason why a query has no rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyReason {
     /// The condition is never true.
@@ -84,7 +84,7 @@ pub enum EmptyReason {
 }
 
 impl EmptyReason {
-    /// As EXPLAIN says it.
+    /// Returns EXPLAIN's words for the reason.
     pub fn phrase(self) -> &'static str {
         match self {
             EmptyReason::ImpossibleWhere => "Impossible WHERE",

@@ -6,10 +6,10 @@ use leafline_expr::Expr;
 use leafline_types::ExprType;
 use std::sync::Arc;
 
-/// Rows that come partition by partition and in order, each with the values of window functions behind its columns.
+/// Computes window functions. Its input comes partition by partition and in order; the values follow the columns of the input.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// Where the rows come from.
+    /// The source of the rows.
     pub input: Box<Node>,
     /// The functions.
     pub spec: Arc<WindowSpec>,
@@ -18,23 +18,23 @@ pub struct Window {
 /// Window functions that see the same partitions in the same order.
 #[derive(Clone, Debug)]
 pub struct WindowSpec {
-    /// The types of the rows that it goes over.
+    /// The types of the input rows.
     pub input: Arc<[ExprType]>,
-    /// The keys that part rows, in the directions in which they come.
+    /// The keys that partition the rows, in the directions in which they come.
     pub partition: Arc<[SortKey]>,
-    /// The keys that order them within a partition.
+    /// The keys that order the rows of a partition.
     pub order: Arc<[SortKey]>,
     /// The functions.
     pub calls: Vec<WindowCall>,
 }
 
 impl WindowSpec {
-    /// How much of a partition has to be there before the values of a row are known.
+    /// Returns how much of a partition must be present before the values of a row are known.
     pub fn reach(&self) -> Reach {
         self.calls.iter().map(WindowCall::reach).max().unwrap_or(Reach::Row)
     }
 
-    /// The functions with their arguments, as EXPLAIN shows them.
+    /// Writes the functions with their arguments, as EXPLAIN shows them.
     fn call_texts(&self, names: &[String]) -> Vec<String> {
         let call_text = |call: &WindowCall| {
             let args: Vec<String> = call.args().into_iter().map(|arg| text(arg, names)).collect();
@@ -67,7 +67,7 @@ impl PlanNode for Window {
         names
     }
 
-    /// With buffering: rows are held until the values of the functions are known.
+    /// With buffering, rows are held until the values of the functions are known.
     fn explain(&self) -> Explained<'_> {
         let names = self.input.column_names();
         let calls = self.spec.call_texts(&names);

@@ -5,7 +5,7 @@ use leafline_expr::aggregate::AggregateFunction;
 use super::{bind_with, query, small};
 use crate::bound::{BoundKind, BoundSelect};
 
-/// The columns that an expression list refers to must be keys and aggregates only.
+/// Checks that an expression list above the grouping refers only to keys and aggregates.
 fn check_above(bound: &BoundSelect) {
     let aggregation = bound.aggregation.as_ref().expect("aggregation");
     let first = bound.relations.last().map_or(0, |r| r.columns.end);
@@ -70,17 +70,17 @@ fn without_group_by_there_is_one_group() {
 #[test]
 fn what_the_keys_determine_may_be_selected() {
     for (sql, keys) in [
-        // by the primary key, by a unique key without NULL, by both parts of a key
+        // determined by the primary key, by a unique key without NULL, by both parts of a key
         ("SELECT id, a, b FROM t GROUP BY id", (1, 2)),
         ("SELECT e, a FROM t GROUP BY e", (1, 1)),
         ("SELECT z FROM v GROUP BY k1, k2", (2, 1)),
-        // by a constant, by an equality, through a join
+        // determined by a constant, by an equality, through a join
         ("SELECT z FROM v WHERE k2 = 5 GROUP BY k1", (1, 1)),
         ("SELECT a, e FROM t WHERE e = a GROUP BY a", (1, 1)),
         ("SELECT t.id, u.a FROM t JOIN u ON t.id = u.id GROUP BY t.id", (1, 1)),
         ("SELECT t.id, u.a FROM t, u WHERE t.id = u.id GROUP BY t.id", (1, 1)),
         ("SELECT t.id, u.x FROM t LEFT JOIN u ON u.id = t.a GROUP BY t.id", (1, 1)),
-        // from a derived table
+        // determined by the keys of a derived table
         ("SELECT d.a, d.n FROM (SELECT a, COUNT(*) AS n FROM t GROUP BY a) d GROUP BY d.a", (1, 1)),
     ] {
         let bound = query(sql);
@@ -97,11 +97,11 @@ fn what_the_keys_do_not_determine_may_not() {
     for sql in [
         "SELECT z FROM v GROUP BY k1",
         "SELECT c FROM t GROUP BY a",
-        // equal under another collation than that of its groups
+        // equal under another collation than the collation of the groups
         "SELECT b FROM t WHERE b = 'a' COLLATE utf8mb4_general_ci GROUP BY a",
         "SELECT e FROM t WHERE e > 5 GROUP BY a",
         "SELECT e FROM t WHERE e = 5 OR a = 1 GROUP BY a",
-        // a left join's condition does not hold for its right side's NULLs, nor below it
+        // a left join's condition does not hold for its right side's NULLs, nor below them
         "SELECT u.x FROM t LEFT JOIN u ON u.a = t.a GROUP BY t.id",
         "SELECT t.a FROM t LEFT JOIN u ON t.a = u.a AND t.a = 5 GROUP BY u.id",
         "SELECT u.x FROM t LEFT JOIN u ON u.id = 5 AND t.a = 1 GROUP BY t.c",
@@ -127,7 +127,7 @@ fn having_sees_results_and_aggregates_see_tables() {
     query("SELECT a FROM t GROUP BY a HAVING SUM(c) > 1");
     query("SELECT COUNT(*) FROM t GROUP BY a HAVING a > 1");
     query("SELECT t.a FROM t GROUP BY t.a HAVING t.a > 1");
-    // A group key goes before an alias.
+    // A group key takes precedence over an alias.
     let bound = query("SELECT c + 1 AS a FROM t GROUP BY a, c HAVING a > 1");
     let key = bound.aggregation.as_ref().expect("aggregation").keys[0].out;
     assert_eq!(bound.having[0].columns().into_iter().collect::<Vec<_>>(), [key]);

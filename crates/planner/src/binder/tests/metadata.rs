@@ -1,4 +1,4 @@
-//! What clients are told of result columns.
+//! The metadata of result columns that clients receive.
 
 use leafline_types::{Collation, SqlType};
 

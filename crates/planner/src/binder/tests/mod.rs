@@ -25,7 +25,7 @@ use leafline_syntax::{LexMode, parse};
 struct Tables(HashMap<(String, String), Arc<TableDef>>);
 
 impl Tables {
-    /// The tables of these CREATE TABLE statements; those without a database are in `test`.
+    /// Makes the tables of these CREATE TABLE statements; tables without a database are in `test`.
     fn new(statements: &[&str]) -> Tables {
         let mut tables = Tables::default();
         for (number, sql) in (1..).zip(statements) {
@@ -66,7 +66,7 @@ impl VariableLookup for Variables {
     }
 }
 
-/// Two small tables, a third in another database.
+/// Makes two small tables, and a third in another database.
 fn small() -> Tables {
     Tables::new(&[
         "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT, b VARCHAR(10) COLLATE utf8mb4_bin, \

@@ -1,9 +1,9 @@
-//! What bound queries look like.
+//! The form of bound queries.
 
 use super::{bound, query};
 use crate::bound::{ColumnOrigin, JoinTree, RelationSource};
 
-/// A join tree with its relations by alias and the number of its conditions.
+/// Writes a join tree with its relations by alias and the number of its conditions.
 fn shape(bound: &crate::bound::BoundSelect, tree: &JoinTree) -> String {
     match tree {
         JoinTree::Relation(r) => bound.relations[*r].alias.clone(),
@@ -105,7 +105,7 @@ fn order_by_finds_positions_aliases_and_columns() {
         columns,
         [(Some(3), true), (Some(1), false), (Some(4), false), (None, false), (Some(3), false)]
     );
-    // An alias hides a column in ORDER BY as a whole, not inside an expression.
+    // An alias hides a column in ORDER BY only as a whole expression, not inside one.
     let bound = query("SELECT c AS a FROM t ORDER BY a, a + 1");
     assert_eq!(bound.order_by[0].expr.as_column(), Some(3));
     assert_eq!(bound.order_by[1].expr.columns().into_iter().collect::<Vec<_>>(), [1]);

@@ -1,4 +1,4 @@
-//! TPC-H: the queries bind.
+//! The queries of TPC-H bind.
 
 use super::tpch_queries::{QUERIES, TABLES};
 use super::{Tables, bind_with};

@@ -25,7 +25,7 @@ pub(crate) const TABLES: &[&str] = &[
      NULL, l_shipmode CHAR(10) NOT NULL, l_comment VARCHAR(44) NOT NULL, PRIMARY KEY (l_orderkey, l_linenumber))",
 ];
 
-/// Number, text, and whether it is without subqueries in expressions and WITH.
+/// Number, text, and whether the query has no subqueries in expressions and no WITH.
 pub(crate) const QUERIES: &[(u8, &str, bool)] = &[
     (
         1,

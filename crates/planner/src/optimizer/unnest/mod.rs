@@ -1,14 +1,15 @@
-//! Subqueries of conditions as joins.
+//! Turns subqueries of conditions into joins.
 //!
 //! | condition | becomes |
 //! |---|---|
-//! | `EXISTS (..)`, `x IN (..)`, `x op ANY (..)` | a semi join; an inner join where a unique key says that no row has two partners |
-//! | `NOT EXISTS (..)`; `x NOT IN (..)`, `x op ALL (..)` where nothing compared can be NULL | an anti join |
-//! | `x IN (..)` that depends on nothing | an inner join with the distinct rows, too |
+//! | `EXISTS (..)`, `x IN (..)`, `x op ANY (..)` | a semi join; an inner join where a unique key says that no row has two matches
+//! |
+//! | `NOT EXISTS (..)`; `x NOT IN (..)`, `x op ALL (..)` where no operand can be NULL | an anti join |
+//! | uncorrelated `x IN (..)` | alternatively an inner join with the distinct rows |
 //! | `.. (SELECT aggregate .. WHERE inner = outer) ..` | a left join with the aggregates of all groups |
 //!
-//! Choices are compared by price: choices that are not better by themselves are planned beside each other and beside the
-//! query as it stands. A subquery that became a join is noted in `OptimizerContext::unnested`, and is not planned by itself.
+//! Choices are compared by price: alternatives that are not better in every case are planned next to each other and next to the
+//! original query. A subquery that became a join is recorded in `OptimizerContext::unnested`, and is not planned by itself.
 //!
 //! Literature: Kim (1982), Ganski and Wong (1987), Galindo-Legaria and Joshi (2001).
 
@@ -24,25 +25,25 @@ use leafline_expr::{Expr, ExprKind, Subquery, SubqueryUse, conjuncts, push_down_
 use leafline_types::{MysqlError, Value};
 use std::collections::BTreeSet;
 
-/// Whether a block is about to become part of the one around it.
+/// Whether a block is to be merged into the one around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pulled {
-    /// It is planned as it is.
+    /// The block is planned by itself.
     No,
-    /// It is pulled up: what its subqueries take from the block around it is not constant.
+    /// The block is pulled up: values that its subqueries take from the surrounding block are not constant.
     Yes,
 }
 
 /// A block in which a subquery has become a join.
 struct UnnestedBlock {
     select: BoundSelect,
-    /// Of the subqueries, those that are joins in it.
+    /// The subqueries that are joins in the block.
     unnested: BTreeSet<usize>,
-    /// Nothing can be cheaper.
+    /// No alternative can be cheaper.
     sure: bool,
 }
 
-/// The block with its subqueries made joins where that is cheaper.
+/// Turns the subqueries of the block into joins where that is cheaper.
 pub(super) fn unnested(
     mut select: BoundSelect,
     pulled: Pulled,
@@ -80,13 +81,13 @@ pub(super) fn unnested(
             None => Vec::new(),
         };
         match cheapest(&select, choices, cx)? {
-            // The next condition has moved up.
+            // The next condition has moved to this position.
             Some(way) => select = way,
             None => at += 1,
         }
     }
     if locks && scalar::in_outputs(&select) {
-        // The newest version of a row may take the place of the one that was joined.
+        // The newest version of a locked row may replace the one that was joined.
         return Ok(select);
     }
     let mut refused = BTreeSet::new();
@@ -100,7 +101,7 @@ pub(super) fn unnested(
     Ok(select)
 }
 
-/// The cheapest of the choices; `None` if the query as it is costs less.
+/// Returns the cheapest of the choices; `None` if the original query costs less.
 fn cheapest(
     select: &BoundSelect,
     choices: Vec<UnnestedBlock>,
@@ -132,7 +133,7 @@ fn cheapest(
     }))
 }
 
-/// The subqueries of an expression, without those inside them.
+/// Returns the subqueries of an expression, without the subqueries inside them.
 fn subqueries_of(expr: &Expr) -> Vec<&Subquery> {
     let mut found = Vec::new();
     expr.visit(&mut |e| {
@@ -144,7 +145,7 @@ fn subqueries_of(expr: &Expr) -> Vec<&Subquery> {
     found
 }
 
-/// Moves those conditions of inner joins that are `wanted` to the filter, where they mean the same.
+/// Moves the `wanted` conditions of inner joins to the filter, where that keeps their meaning.
 fn hoisted(tree: JoinTree, filter: &mut Vec<Expr>, wanted: &dyn Fn(&Expr) -> bool) -> JoinTree {
     match tree {
         JoinTree::Inner { children, conditions, straight } => {
@@ -160,8 +161,9 @@ fn hoisted(tree: JoinTree, filter: &mut Vec<Expr>, wanted: &dyn Fn(&Expr) -> boo
     }
 }
 
-/// Moves what conditions of joins take from the block around the subquery to its filter. False if some of it has to stay in an ON of
-/// an outer join: its tables cannot be joined before those of the block around it are, so that they cannot be pulled up.
+/// Moves the values of the surrounding block out of join conditions of the subquery, to its filter. Returns false if some must
+/// stay in an ON of an outer join: its tables cannot be joined before the tables of the surrounding block, so that they cannot be
+/// pulled up.
 fn frees_joins(inner: &mut BoundSelect) -> bool {
     inner.from = inner.from.take().map(|from| hoisted(from, &mut inner.filter, &has_outer));
     let mut in_joins = Vec::new();
@@ -169,7 +171,7 @@ fn frees_joins(inner: &mut BoundSelect) -> bool {
     !in_joins.into_iter().any(has_outer)
 }
 
-/// The subquery that a condition asks about its rows, and whether it is negated.
+/// Returns the subquery that a condition tests for rows, and whether the test is negated.
 fn asked(condition: &Expr) -> Option<(&Subquery, bool)> {
     let (asked, negated) = match &condition.kind {
         ExprKind::Not(operand) => (operand.as_ref(), true),
@@ -185,7 +187,7 @@ fn asked(condition: &Expr) -> Option<(&Subquery, bool)> {
     (is_known && !subquery.is_volatile).then_some((subquery, negated))
 }
 
-/// The choices to make the condition at `at`, which asks for rows of a subquery, a join.
+/// Returns the choices that turn the condition at `at`, which tests a subquery for rows, into a join.
 fn semi_ways(
     select: &BoundSelect,
     at: usize,
@@ -264,8 +266,8 @@ fn semi_ways(
     Ok(choices)
 }
 
-/// The query of a subquery with its own subqueries made joins, to be pulled up. What became joins in it is added to those of the statement.
-/// It is made once, however often the query around is planned.
+/// Returns the query of a subquery to be pulled up, with its own subqueries turned into joins. They are added to the statement's
+/// unnested subqueries. The query is made once, however often the surrounding query is planned.
 fn flattened(
     inner: &BoundSelect,
     number: usize,
@@ -283,7 +285,7 @@ fn flattened(
     Ok(query)
 }
 
-/// Has every row that is looked for a partner among the distinct rows of the subquery, if it has one among all?
+/// Whether every row with a match in the subquery also has a match among its distinct rows.
 fn keeps_partners(subquery: &Subquery) -> bool {
     let SubqueryUse::Any(comparison) = &subquery.question else { return false };
     conjuncts((**comparison).clone()).iter().all(|equality| match &equality.kind {
@@ -292,7 +294,7 @@ fn keeps_partners(subquery: &Subquery) -> bool {
     })
 }
 
-/// Whether what the subquery depends on comes from farther outside.
+/// Whether the subquery depends on values from farther outside.
 fn takes_from_outside(subquery: &Subquery) -> bool {
     subquery.outer.iter().chain(&subquery.needle).any(has_outer)
 }
@@ -301,7 +303,7 @@ fn has_outer(expr: &Expr) -> bool {
     expr.any(&mut |e| matches!(e.kind, ExprKind::Outer(_)))
 }
 
-/// Whether a LIMIT lets through whether there is a row.
+/// Whether a query with this LIMIT still tells whether there is a row.
 fn ends_at_row(limit: Option<&BoundLimit>) -> bool {
     limit.is_none_or(|limit| {
         limit.offset.is_none()
@@ -309,7 +311,7 @@ fn ends_at_row(limit: Option<&BoundLimit>) -> bool {
     })
 }
 
-/// Whether a query uses values of the row of a query around it.
+/// Whether a query uses values of a surrounding query's row.
 fn depends(select: &BoundSelect) -> bool {
     let mut exprs: Vec<&Expr> = select.filter.iter().chain(&select.having).collect();
     exprs.extend(select.output.iter().map(|output| &output.expr));
@@ -342,7 +344,7 @@ pub(super) fn source_depends(source: &RelationSource) -> bool {
         RelationSource::Values(rows) => rows.iter().flatten().any(has_outer),
         RelationSource::Common(table) => table.is_dependent,
         RelationSource::Lateral(_) => true,
-        // Its rows are other ones in each round.
+        // The rows of a work table differ in each round.
         RelationSource::WorkTable(_) => true,
     }
 }

@@ -1,4 +1,4 @@
-//! The price of a block with the subqueries that are left in its expressions: to compare choices of planning it.
+//! Prices a block with the subqueries that are left in its expressions, to compare choices.
 
 use super::{Pulled, subqueries_of, unnested};
 use crate::bound::BoundSelect;
@@ -10,7 +10,7 @@ use leafline_access::stats::guess_selectivity;
 use leafline_expr::Expr;
 use leafline_types::MysqlError;
 
-/// The price of the rows of a block, with the runs of the subqueries in its expressions, before they are grouped and sorted.
+/// Returns the price of the rows of a block before grouping and sorting, with the runs of the subqueries in its expressions.
 pub(super) fn price(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> Result<f64, MysqlError> {
     let (mut planner, graph) = join_planner(select, cx)?;
     let (mut cost, mut rows) = (0.0, 1.0);
@@ -35,7 +35,7 @@ pub(super) fn price(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> 
     Ok(cost)
 }
 
-/// The price of a run of a subquery.
+/// Returns the price of a run of a subquery.
 fn subquery_price(number: usize, cx: &mut OptimizerContext<'_, '_>) -> Result<f64, MysqlError> {
     if let Some(known) = cx.subquery_costs.get(&number) {
         return Ok(*known);

@@ -1,4 +1,4 @@
-//! A subquery's tables as tables of the block around it.
+//! Moves a subquery's tables into the block around it.
 
 use crate::binder::dependency::{is_exact, unique_keys};
 use crate::bound::merge::{empty_block, map_tree};
@@ -11,8 +11,8 @@ use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind, Subquery, Subquery
 use leafline_types::{ExprType, SqlType};
 use std::collections::{BTreeSet, HashMap};
 
-/// Adds the tables of `inner`, which is a join and a filter, to a block, as the right side of a semi join or, if no row has two
-/// partners, of an inner join: tells if so. `None` if the block cannot take them.
+/// Adds the tables of `inner`, which is a join and a filter, to a block as the right side of a semi join or, if no row has two
+/// matches, of an inner join. Returns whether the join is an inner one; `None` if the block cannot take the tables.
 pub(super) fn pull(
     outer: &mut BoundSelect,
     inner: &BoundSelect,
@@ -36,7 +36,7 @@ pub(super) fn pull(
         };
         conditions.extend(conjuncts(comparison.replace_columns(&mut { side })));
     }
-    // What is within the right side alone is applied there.
+    // Conditions on the right side alone are applied there.
     let (within, between): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(|condition| {
         let columns = condition.columns();
         !columns.is_empty() && columns.iter().all(|column| *column >= added.first_column)
@@ -60,7 +60,7 @@ pub(super) fn pull(
     Some(is_inner)
 }
 
-/// A query as the only relation of a block that gives out its columns.
+/// Wraps a query as the only relation of a block that outputs its columns.
 pub(super) fn as_relation(query: BoundSelect) -> BoundSelect {
     let mut block = empty_block();
     block.output.clone_from(&query.output);
@@ -73,7 +73,7 @@ pub(super) fn as_relation(query: BoundSelect) -> BoundSelect {
     block
 }
 
-/// Adds a relation that the statement does not name; gives its position.
+/// Adds a relation that the statement does not name, and returns its position.
 pub(super) fn add_relation(block: &mut BoundSelect, source: RelationSource, types: Vec<ExprType>) -> usize {
     let (position, start) = (block.relations.len(), block.columns.len());
     let column =
@@ -93,7 +93,7 @@ pub(super) fn add_relation(block: &mut BoundSelect, source: RelationSource, type
     position
 }
 
-/// Where a block's relations and columns went.
+/// The new positions of a block's relations and columns.
 struct Added {
     first_relation: usize,
     first_column: usize,
@@ -117,14 +117,14 @@ impl Added {
         Added { first_relation, first_column, numbers }
     }
 
-    /// An expression of the inner block as one of the outer.
+    /// Rewrites an expression of the inner block as one of the outer block.
     fn translated(&self, expr: &Expr, outer: &[Expr]) -> Expr {
         let renumbered = expr.map_columns(&mut |column| self.numbers[&column]);
         with_outer(renumbered, outer)
     }
 }
 
-/// An expression with the values of the row around it put in as expressions over that row.
+/// Replaces the outer values of an expression by expressions over the surrounding row.
 fn with_outer(mut expr: Expr, outer: &[Expr]) -> Expr {
     if let ExprKind::Outer(number) = expr.kind
         && let Some(value) = outer.get(number)
@@ -152,8 +152,8 @@ fn has_one_row(relation: &Relation, conditions: &[Expr]) -> bool {
     unique_keys(&relation.source).iter().any(|key| key.iter().all(|ordinal| fixed.contains(ordinal)))
 }
 
-/// Whether all values of the type that are the same to grouping are equal in a domain. To most collations several strings are the same
-/// that are not as bytes, or as numbers: one of them does not stand for the others then.
+/// Whether all values of the type that grouping merges are equal in a domain. Most collations treat strings as equal that differ
+/// as bytes, or as numbers: one of them does not represent the others then.
 pub(super) fn same_is_equal(ty: &ExprType, domain: CompareDomain) -> bool {
     if ty.sql.is_string() {
         return ty.collation.equal_is_same() || domain == CompareDomain::String(ty.collation);
@@ -165,7 +165,7 @@ pub(super) fn same_is_equal(ty: &ExprType, domain: CompareDomain) -> bool {
     }
 }
 
-/// Whether all values of the type that equal a given one in a domain are the same to a unique key.
+/// Whether a unique key treats all values of the type as the same that equal a given one in a domain.
 pub(super) fn is_fixed(ty: &ExprType, domain: CompareDomain) -> bool {
     is_exact(&ty.sql, domain)
         || matches!(domain, CompareDomain::String(collation) if ty.sql.is_string() && ty.collation == collation)

@@ -1,7 +1,7 @@
-//! A correlated aggregate as a table of the aggregates of all groups.
+//! Turns a correlated aggregate into a table of the aggregates of all groups.
 //!
-//! `(SELECT f(..) FROM t WHERE t.a = outer.b AND ..)` is the value of `SELECT t.a, f(..) FROM t WHERE .. GROUP BY t.a` in the row whose key is
-//! `outer.b`; where there is no such row, it is what the aggregates are of no rows.
+//! `(SELECT f(..) FROM t WHERE t.a = outer.b AND ..)` is the value of `SELECT t.a, f(..) FROM t WHERE .. GROUP BY t.a` in the row
+//! with the key `outer.b`. Without such a row, it is the value of the aggregates over no rows.
 
 use super::pull::{add_relation, is_fixed, same_is_equal};
 use super::{Pulled, UnnestedBlock, has_outer, source_depends, subqueries_of, takes_from_outside};
@@ -15,7 +15,7 @@ use leafline_expr::{
 use leafline_types::{MysqlError, Value};
 use std::collections::BTreeSet;
 
-/// Whether there are subqueries in the select list that could become joins.
+/// Whether the select list has subqueries that could become joins.
 pub(super) fn in_outputs(select: &BoundSelect) -> bool {
     gives_rows(select) && select.output.iter().any(|output| output.expr.has_subquery())
 }
@@ -25,7 +25,7 @@ fn gives_rows(select: &BoundSelect) -> bool {
     select.aggregation.is_none() && select.windows.is_empty()
 }
 
-/// A correlated subquery that is asked for a value, but those in `refused`.
+/// Returns a correlated scalar subquery that is not in `refused`.
 pub(super) fn next(select: &BoundSelect, refused: &BTreeSet<usize>) -> Option<Subquery> {
     let outputs = select.output.iter().map(|output| &output.expr).filter(|_| gives_rows(select));
     select.filter.iter().chain(outputs).flat_map(subqueries_of).find_map(|subquery| {
@@ -37,7 +37,7 @@ pub(super) fn next(select: &BoundSelect, refused: &BTreeSet<usize>) -> Option<Su
     })
 }
 
-/// The block with the subquery as a grouped table, if it is of that kind.
+/// Returns the block with the subquery as a grouped table, if the subquery has that form.
 pub(super) fn grouped(
     select: &BoundSelect,
     subquery: &Subquery,
@@ -104,7 +104,7 @@ pub(super) fn grouped(
     Ok(Some(UnnestedBlock { select: joined, unnested, sure: false }))
 }
 
-/// An equality of an expression over the subquery's tables and one over the row around it.
+/// An equality between an expression over the subquery's tables and one over the surrounding row.
 struct Pair {
     equality: Expr,
     inner: Expr,
@@ -112,7 +112,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// The equality with the key of a group in the place of the inner side.
+    /// Returns the equality with the key of a group in place of the inner side.
     fn condition(&self, key: Expr, outer: &[Expr]) -> Expr {
         let put_in = |expr: Expr| {
             expr.transform(&mut |e| {
@@ -135,8 +135,8 @@ impl Pair {
     }
 }
 
-/// Takes the equalities with the row around it out of a subquery, if it is an aggregate that depends on that row by nothing
-/// else.
+/// Takes the equalities with the surrounding row out of a subquery, if it is an aggregate that depends on that row only through
+/// them.
 fn take_pairs(inner: &mut BoundSelect) -> Option<Vec<Pair>> {
     let aggregation = inner.aggregation.as_ref()?;
     let plain = aggregation.keys.is_empty()
@@ -177,14 +177,14 @@ fn pair(equality: Expr) -> Option<Pair> {
         (_, true) => (right, left),
         _ => return None,
     };
-    // Groups are told apart as the equality does.
+    // Grouping and the equality must distinguish the same values.
     let alike = is_fixed(&inner.ty, *domain) && same_is_equal(&inner.ty, *domain);
     let known = alike && !equality.is_volatile() && !equality.has_subquery();
     let (inner, outer) = (inner.as_ref().clone(), outer.as_ref().clone());
     known.then(|| Pair { inner, outer, equality })
 }
 
-/// The subquery's value where there are no rows; `None` if that is not known.
+/// Returns the subquery's value over no rows; `None` if that is unknown.
 fn value_of_nothing(
     inner: &BoundSelect,
     cx: &mut OptimizerContext<'_, '_>,
@@ -216,7 +216,7 @@ fn value_of_nothing(
     Ok((known && folded.as_literal().is_some()).then_some(folded))
 }
 
-/// Puts a value in the place of a subquery.
+/// Replaces a subquery by a value.
 fn replace(select: &mut BoundSelect, number: usize, value: &Expr) {
     fn replaced(expr: &mut Expr, number: usize, value: &Expr) {
         if matches!(&expr.kind, ExprKind::Subquery(subquery) if subquery.number == number) {
@@ -225,7 +225,7 @@ fn replace(select: &mut BoundSelect, number: usize, value: &Expr) {
         }
         expr.for_each_child_mut(&mut |child| replaced(child, number, value));
     }
-    // HAVING without groups can name what the select list has.
+    // HAVING without groups can name entries of the select list.
     let conditions = select.filter.iter_mut().chain(&mut select.having);
     conditions.for_each(|condition| replaced(condition, number, value));
     select.output.iter_mut().for_each(|output| replaced(&mut output.expr, number, value));
