@@ -1,4 +1,4 @@
-//! Integers and strings of packets: written to a buffer, read from a packet with every length checked.
+//! Writes integers and strings of packets to a buffer, and reads them from a packet with every length checked.
 //!
 //! A *length-encoded* integer is one byte up to 250, or `fc` + 2, `fd` + 3, `fe` + 8 bytes, little-endian; `fb` is NULL
 //! in rows.
@@ -29,14 +29,14 @@ pub fn put_length(out: &mut Vec<u8>, n: u64) {
     }
 }
 
-/// Appends a string behind its length.
+/// Appends a string after its length.
 #[inline]
 pub fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
     put_length(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Appends a string and the zero byte that ends it; zero bytes within it are left out.
+/// Appends a string and the zero byte that ends it. Leaves out zero bytes within the string.
 pub fn put_terminated(out: &mut Vec<u8>, text: &str) {
     out.extend(text.bytes().filter(|&b| b != 0));
     out.push(0);
@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
         Reader(packet)
     }
 
-    /// How many bytes are left.
+    /// Returns how many bytes are left.
     pub fn remaining(&self) -> usize {
         self.0.len()
     }
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         std::mem::take(&mut self.0)
     }
 
-    /// Whether no bytes are left.
+    /// Returns whether no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -116,13 +116,13 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a string behind its length.
+    /// Reads a string after its length.
     pub fn string(&mut self) -> Result<&'a [u8], MysqlError> {
         let length = self.length()?;
         self.take(usize::try_from(length).map_err(|_| MysqlError::malformed_packet())?)
     }
 
-    /// Reads a value of a text row: a string behind its length, or NULL.
+    /// Reads a value of a text row: a string after its length, or NULL.
     pub fn nullable_string(&mut self) -> Result<Option<&'a [u8]>, MysqlError> {
         if let Some((&NULL, rest)) = self.0.split_first() {
             self.0 = rest;
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         self.string().map(Some)
     }
 
-    /// Reads a string behind its length as text, with replacement characters where it is not UTF-8.
+    /// Reads a string after its length as text, with replacement characters where it is not UTF-8.
     pub fn text(&mut self) -> Result<Cow<'a, str>, MysqlError> {
         self.string().map(String::from_utf8_lossy)
     }

@@ -1,4 +1,4 @@
-//! Column definitions, and the type bytes of values.
+//! Column definitions and the type bytes of values.
 //!
 //! catalog "def", database, table, original table, name, original name: strings | 0x0c | collation u16 | longest value in bytes u32 |
 //! type u8 | flags u16 | decimals u8 | 2 zeros.
@@ -7,7 +7,7 @@ use crate::bytes::{Reader, put_string};
 use leafline_types::result_column::{ColumnFlags, ColumnMeta};
 use leafline_types::{Collation, MysqlError, SqlType};
 
-/// Length of the fields behind the names.
+/// Length of the fields after the names.
 const FIXED_BYTES: u8 = 0x0c;
 
 /// Type bytes.
@@ -41,7 +41,7 @@ pub mod field_type {
     pub const STRING: u8 = 254;
 }
 
-/// Gives the type byte of a column.
+/// Returns the type byte of a column.
 pub fn type_byte(ty: &SqlType) -> u8 {
     match ty {
         SqlType::Null => field_type::NULL,
@@ -64,7 +64,7 @@ pub fn type_byte(ty: &SqlType) -> u8 {
         SqlType::Timestamp { .. } => field_type::TIMESTAMP,
         SqlType::Bit { .. } => field_type::BIT,
         SqlType::Json => field_type::JSON,
-        // Told from others by their flags.
+        // Flags tell ENUM and SET from strings.
         SqlType::Enum(_) | SqlType::Set(_) => field_type::STRING,
         SqlType::Char { .. } => field_type::STRING,
         SqlType::Text { .. } => field_type::BLOB,
@@ -74,8 +74,8 @@ pub fn type_byte(ty: &SqlType) -> u8 {
     }
 }
 
-/// Appends the definition of a column. Its names and its text are in the character set of `results`, whose collation it then has; none
-/// leaves it its own.
+/// Appends the definition of a column. Its names and texts are in the character set of `results`, and the definition names that
+/// collation. `None` keeps the column's own.
 pub fn put_column(out: &mut Vec<u8>, column: &ColumnMeta, results: Option<Collation>) {
     for name in ["def", &column.database, &column.table, &column.org_table, &column.name, &column.org_name] {
         match results.map(Collation::charset).filter(|charset| !charset.is_utf8() && !name.is_ascii()) {
@@ -85,7 +85,7 @@ pub fn put_column(out: &mut Vec<u8>, column: &ColumnMeta, results: Option<Collat
     }
     out.push(FIXED_BYTES);
     let collation = match (column.collation, results) {
-        // As in MySQL, though it is text.
+        // JSON is text, but has the binary collation, as in MySQL.
         _ if column.ty == SqlType::Json => Collation::Binary,
         (Collation::Binary, _) | (_, None) => column.collation,
         (_, Some(results)) => results,
@@ -99,7 +99,7 @@ pub fn put_column(out: &mut Vec<u8>, column: &ColumnMeta, results: Option<Collat
     out.extend_from_slice(&[0, 0]);
 }
 
-/// A column of a result, as a client is told of it.
+/// The definition of a result's column that a client gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnDefinition {
     /// Database of the table; empty for an expression.
@@ -108,24 +108,24 @@ pub struct ColumnDefinition {
     pub table: String,
     /// Name of the table; empty for an expression.
     pub org_table: String,
-    /// Heading.
+    /// Name of the column in the result.
     pub name: String,
     /// Name of the column in its table; empty for an expression.
     pub org_name: String,
     /// Number of the collation.
     pub collation: u16,
-    /// The longest value in its display form, in bytes.
+    /// Bytes of the longest value in its display form.
     pub display_bytes: u32,
     /// Type byte.
     pub type_byte: u8,
     /// Flags.
     pub flags: ColumnFlags,
-    /// Digits after the point; 31 where there is no fixed number.
+    /// Digits after the decimal point; 31 if their number is not fixed.
     pub decimals: u8,
 }
 
 impl ColumnDefinition {
-    /// Reads a definition. What follows it in an answer to COM_FIELD_LIST is left.
+    /// Reads a definition. Leaves the default value that follows it in an answer to COM_FIELD_LIST.
     ///
     /// # Errors
     /// 1835 if the packet ends early.
@@ -148,7 +148,7 @@ impl ColumnDefinition {
         })
     }
 
-    /// Whether its values are strings of bytes, not of characters.
+    /// Returns whether the values are strings of bytes, not of characters.
     pub fn holds_bytes(&self) -> bool {
         use field_type as f;
         let is_string = matches!(

@@ -1,27 +1,27 @@
-//! Compressed packets: another layer under the packets, agreed on in the handshake and begun behind it.
+//! Compressed packets: a layer below the packets, which the handshake agrees on and which begins after it.
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0..3 | length of what follows this header, little-endian |
+//! | 0..3 | length of the contents after this header, little-endian |
 //! | 3 | sequence number, from 0 with each command |
-//! | 4..7 | length before compression; 0 if it is as it was |
-//! | 7.. | packets, or parts of them, compressed |
+//! | 4..7 | length before compression; 0 if the contents are not compressed |
+//! | 7.. | contents: packets, or parts of them |
 //!
-//! Packets within have numbers of their own, which clients count in more than one way, so that only those of this layer are checked; with each
-//! answer both begin with the same.
+//! The packets inside have sequence numbers of their own. Clients count these in different ways, so only the numbers of this
+//! layer are checked. With each answer both layers begin with the same number.
 
 use crate::capability as cap;
 use crate::error::WireError;
 use leafline_types::MysqlError;
 use std::io::{self, Read};
 
-/// What is shorter is not compressed.
+/// Fewest bytes that are compressed.
 const LEAST: usize = 50;
 /// Longest contents of a compressed packet, before compression.
 const LONGEST: usize = 0xff_ffff;
 const HEADER: usize = 7;
 
-/// How packets are compressed.
+/// An algorithm of compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// zlib, at its usual level.
@@ -36,7 +36,7 @@ pub const ZLIB_LEVEL: u8 = 6;
 const ZSTD_LEVEL: u8 = 7;
 
 impl Algorithm {
-    /// Gives the algorithm by which client and server compress if both have these capabilities: zlib where they have both.
+    /// Returns the algorithm of a connection with these common capabilities: zlib if it has both.
     pub fn agreed(capabilities: u32) -> Option<Algorithm> {
         match capabilities {
             bits if bits & cap::COMPRESS != 0 => Some(Algorithm::Zlib),
@@ -45,7 +45,7 @@ impl Algorithm {
         }
     }
 
-    /// Gives its name in `protocol_compression_algorithms`.
+    /// Returns the algorithm's name in `protocol_compression_algorithms`.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Zlib => "zlib",
@@ -53,7 +53,7 @@ impl Algorithm {
         }
     }
 
-    /// Gives its level.
+    /// Returns the level of compression.
     pub fn level(self) -> u8 {
         match self {
             Algorithm::Zlib => ZLIB_LEVEL,
@@ -68,7 +68,7 @@ impl Algorithm {
         }
     }
 
-    /// Gives `length` bytes, or nothing.
+    /// Uncompresses to exactly `length` bytes; `None` if that fails.
     fn uncompress(self, bytes: &[u8], length: usize) -> Option<Vec<u8>> {
         let made = match self {
             Algorithm::Zlib => miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(bytes, length).ok(),
@@ -78,40 +78,40 @@ impl Algorithm {
     }
 }
 
-/// The layer.
+/// The layer of compressed packets over a stream.
 pub struct Compression {
     algorithm: Algorithm,
     sequence: u8,
-    /// What was uncompressed, and how much of it was read.
+    /// Uncompressed bytes. `at` is the number of them that were read.
     inflated: Vec<u8>,
     at: usize,
 }
 
 impl Compression {
-    /// Begins where nothing has been sent.
+    /// Begins the layer with number 0.
     pub fn new(algorithm: Algorithm) -> Compression {
         Compression { algorithm, sequence: 0, inflated: Vec::new(), at: 0 }
     }
 
-    /// The number of the next packet.
+    /// Returns the number of the next packet.
     pub fn sequence(&self) -> u8 {
         self.sequence
     }
 
-    /// The next packet is the first of a command.
+    /// Numbers packets from zero: the next packet is the first of a command.
     pub fn begin_command(&mut self) {
         self.sequence = 0;
     }
 
-    /// The next packets are an answer, though nothing was asked.
+    /// Numbers packets from one: the next packet is an answer without a command.
     pub fn begin_unasked_answer(&mut self) {
         self.sequence = 1;
     }
 
-    /// Appends packets, compressed where that makes them shorter.
+    /// Appends packets. Compresses them where that makes them shorter.
     ///
     /// # Errors
-    /// The library's.
+    /// Errors of the compression library.
     pub fn put(&mut self, packets: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         for part in packets.chunks(LONGEST) {
             let compressed = if part.len() < LEAST { None } else { Some(self.algorithm.compress(part)?) };
@@ -128,10 +128,10 @@ impl Compression {
         Ok(())
     }
 
-    /// Reads some bytes of packets; none at the end of the stream.
+    /// Reads some bytes of packets. Returns 0 at the end of the stream.
     ///
     /// # Errors
-    /// `Io`; `Protocol` with 1156 if the number of a packet is not the next, 1157 if it cannot be uncompressed.
+    /// `Io`; `Protocol` with 1156 if a packet's number is not the next, 1157 if a packet cannot be uncompressed.
     pub fn read(&mut self, stream: &mut impl Read, buffer: &mut [u8]) -> Result<usize, WireError> {
         while self.at == self.inflated.len() {
             if !self.read_packet(stream)? {
@@ -143,7 +143,7 @@ impl Compression {
         buffer.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
         self.at += bytes;
         if self.at == self.inflated.len() {
-            // What was long is not held while nothing comes.
+            // Frees the memory of a long packet while the connection waits.
             self.inflated = Vec::new();
             self.at = 0;
         }
@@ -163,7 +163,7 @@ impl Compression {
         }
         self.sequence = self.sequence.wrapping_add(1);
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-        // Memory is taken as bytes arrive: a length is but a claim.
+        // The buffer grows as bytes arrive, because the length is only the client's claim.
         let mut contents = Vec::new();
         if stream.take(length as u64).read_to_end(&mut contents)? < length {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());

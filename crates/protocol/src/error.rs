@@ -1,15 +1,15 @@
-//! What ends a connection.
+//! Errors that end a connection.
 
 use leafline_types::MysqlError;
 use std::io;
 
-/// A failure of the connection: nothing more can be said to the other side, or one last error.
+/// A failure of the connection, after which the other side gets at most one last error.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
-    /// The connection broke.
+    /// The connection is broken.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The other side broke the protocol. A client is told so, then the connection ends.
+    /// The other side breaks the protocol. The server sends a client this error, then ends the connection.
     #[error("{0}")]
     Protocol(MysqlError),
 }

@@ -1,4 +1,4 @@
-//! The handshake: the server's greeting, the client's response, and what goes to and fro until the client is let in.
+//! Packets of the handshake: the server's greeting, the client's response, the switch of plugins and more data of a plugin.
 //!
 //! Greeting: protocol version 10 | server version, zero | connection id u32 | challenge, 8 bytes, zero | capabilities, low
 //! u16 | collation u8 | status u16 | capabilities, high u16 | length of the challenge + 1 | 10 zeros | challenge, 12 bytes,
@@ -33,31 +33,31 @@ pub const PUBLIC_KEY: u8 = 0x02;
 
 /// First byte of the request to authenticate by another plugin.
 pub const SWITCH: u8 = 0xfe;
-/// First byte of what a plugin tells the client while it logs in.
+/// First byte of a packet with more data of a plugin.
 pub const MORE_DATA: u8 = 0x01;
 
 const PROTOCOL_VERSION: u8 = 10;
-/// The collation that the greeting names: utf8mb4_bin, a number that every client knows.
+/// The collation of the greeting: utf8mb4_bin, which every client knows.
 const GREETING_COLLATION: u8 = 46;
 /// Bytes of the challenge before the capabilities.
 const FIRST_PART: usize = 8;
-/// The largest packet that a client says it takes, in bytes.
+/// Bytes of the largest packet, in a client's response.
 const LARGEST_PACKET: u32 = 1 << 30;
-/// The level of Zstandard of a client that does not say one it could have.
+/// The level of Zstandard for a client that sends no valid level.
 const ZSTD_LEVEL: u8 = 3;
-/// Bytes of the response that come before TLS.
+/// Bytes of the response that a client sends before TLS.
 const BEFORE_TLS: usize = 32;
 
 /// The server's greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// `version`.
+    /// The version of the server.
     pub version: String,
     /// Number of the connection.
     pub connection_id: u32,
     /// 20 bytes, none of them zero.
     pub challenge: Vec<u8>,
-    /// What the server can do.
+    /// The server's capabilities.
     pub capabilities: u32,
     /// Server status.
     pub status: u16,
@@ -85,10 +85,10 @@ impl Greeting {
         put_terminated(out, &self.plugin);
     }
 
-    /// Reads the greeting. Servers older than plugins of authentication leave out its end.
+    /// Reads the greeting. Servers without authentication plugins leave out its end.
     ///
     /// # Errors
-    /// 1043 if it is that of another protocol, or ends early.
+    /// 1043 if the greeting is of another protocol, or ends early.
     pub fn read(packet: &[u8]) -> Result<Greeting, MysqlError> {
         Greeting::parse(packet).map_err(|_| MysqlError::bad_handshake())
     }
@@ -113,12 +113,12 @@ impl Greeting {
     }
 }
 
-/// The client's response to the greeting, or what it says to become another user.
+/// The client's response to the greeting, or its COM_CHANGE_USER.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandshakeResponse {
-    /// What both can do.
+    /// The common capabilities of client and server.
     pub capabilities: u32,
-    /// The number of the collation that the client's text has.
+    /// The number of the collation of the client's text.
     pub collation: u16,
     /// The user's name.
     pub user: String,
@@ -128,13 +128,13 @@ pub struct HandshakeResponse {
     pub database: Option<String>,
     /// The plugin that the client used.
     pub plugin: Option<String>,
-    /// How packets are compressed once the client is let in.
+    /// The compression of packets after the log-in.
     pub compression: Option<Algorithm>,
     /// The connection attributes that the client sent: names and values.
     pub attributes: Vec<(String, String)>,
 }
 
-/// Whether the client wants TLS before it says more.
+/// Returns whether the packet is the beginning of a response that asks for TLS.
 pub fn is_tls_request(packet: &[u8]) -> bool {
     packet.len() == BEFORE_TLS && Reader::new(packet).u32().is_ok_and(|bits| bits & cap::SSL != 0)
 }
@@ -166,7 +166,7 @@ impl HandshakeResponse {
         }
     }
 
-    /// Appends COM_CHANGE_USER behind its command.
+    /// Appends the body of COM_CHANGE_USER.
     pub fn put_change_user(&self, out: &mut Vec<u8>) {
         put_terminated(out, &self.user);
         self.put_short_authentication(out);
@@ -175,7 +175,7 @@ impl HandshakeResponse {
         self.put_plugin_and_attributes(out);
     }
 
-    /// Appends the answer behind a length of one byte: that of each plugin is shorter than 256 bytes.
+    /// Appends the authentication answer after a length of one byte. Both plugins' answers are shorter than 256 bytes.
     fn put_short_authentication(&self, out: &mut Vec<u8>) {
         let length = self.authentication.len().min(usize::from(u8::MAX));
         out.push(length as u8);
@@ -200,10 +200,10 @@ impl HandshakeResponse {
         self.capabilities & capability != 0
     }
 
-    /// Reads the client's response to what was `offered`.
+    /// Reads the client's response to a greeting that `offered` these capabilities.
     ///
     /// # Errors
-    /// 1043 if it cannot be understood, or the client is older than the protocol of MySQL 4.1.
+    /// 1043 if the response is malformed, or the client is older than the protocol of MySQL 4.1.
     pub fn read(packet: &[u8], offered: u32) -> Result<HandshakeResponse, MysqlError> {
         Self::parse(packet, offered).map_err(|_| MysqlError::bad_handshake())
     }
@@ -259,10 +259,10 @@ impl HandshakeResponse {
         })
     }
 
-    /// Reads COM_CHANGE_USER behind its command.
+    /// Reads the body of COM_CHANGE_USER.
     ///
     /// # Errors
-    /// 1043 if it cannot be understood.
+    /// 1043 if the packet is malformed.
     pub fn read_change_user(packet: &[u8], capabilities: u32) -> Result<HandshakeResponse, MysqlError> {
         Self::parse_change_user(packet, capabilities).map_err(|_| MysqlError::bad_handshake())
     }
@@ -297,7 +297,7 @@ impl HandshakeResponse {
     }
 }
 
-/// Reads names and values, each behind its length.
+/// Reads names and values, each after its length.
 fn read_attributes(bytes: &[u8]) -> Result<Vec<(String, String)>, MysqlError> {
     let mut reader = Reader::new(bytes);
     let mut attributes = Vec::new();
@@ -307,7 +307,7 @@ fn read_attributes(bytes: &[u8]) -> Result<Vec<(String, String)>, MysqlError> {
     Ok(attributes)
 }
 
-/// Appends what a plugin tells the client while it logs in.
+/// Appends a packet with more data of a plugin.
 pub fn put_more_data(out: &mut Vec<u8>, data: &[u8]) {
     out.push(MORE_DATA);
     out.extend_from_slice(data);
@@ -316,9 +316,9 @@ pub fn put_more_data(out: &mut Vec<u8>, data: &[u8]) {
 /// The request to authenticate by another plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Switch {
-    /// The plugin.
+    /// The plugin to switch to.
     pub plugin: String,
-    /// Another challenge.
+    /// The challenge for that plugin.
     pub challenge: Vec<u8>,
 }
 
@@ -334,7 +334,7 @@ impl Switch {
     /// Reads the request.
     ///
     /// # Errors
-    /// 1043 if it is none, or that of a server which wants the password hashed as before MySQL 4.1.
+    /// 1043 if the packet is no such request, or asks for the password hash of MySQL before 4.1.
     pub fn read(packet: &[u8]) -> Result<Switch, MysqlError> {
         let Some((&SWITCH, rest)) = packet.split_first() else {
             return Err(MysqlError::bad_handshake());
@@ -347,7 +347,7 @@ impl Switch {
     }
 }
 
-/// Takes the bytes before the next zero byte, and that; all where there is none.
+/// Takes the bytes up to the next zero byte, and that byte. Takes all bytes if there is none.
 fn up_to_zero<'a>(reader: &mut Reader<'a>) -> &'a [u8] {
     reader.terminated().unwrap_or_else(|_| reader.rest())
 }

@@ -6,7 +6,7 @@
 //! | 3 | sequence number, from 0 with each command |
 //! | 4.. | payload |
 //!
-//! A payload of 2^24 - 1 bytes or more goes in pieces; a piece shorter than that is the last.
+//! A payload of 2^24 - 1 bytes or more is sent in pieces of that length. A shorter piece, possibly empty, is the last.
 
 use crate::compression::{Algorithm, Compression};
 use crate::error::WireError;
@@ -17,42 +17,42 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// Longest payload of one piece.
 const PIECE: usize = 0xff_ffff;
-/// Bytes that a server reads at once: most commands are shorter, and take one call.
+/// Bytes that a server reads at once. Most commands are shorter and take one system call.
 const READ_BUFFER: usize = 4 << 10;
-/// Bytes that are read at once of a packet that was compressed.
+/// Bytes of a compressed packet's contents that are read at once.
 const READ_PIECE: usize = 64 << 10;
 /// Bytes that are buffered before they are written.
 const WRITE_BUFFER: usize = 64 << 10;
 
-/// A packet of so many bytes is only read if the process has the memory.
+/// Bytes of a packet from which on the server's memory limit is asked before the packet is read.
 const LARGE_PACKET: usize = 1 << 20;
 
-/// Packets both ways over one stream.
+/// Packets in both directions over one stream.
 pub struct PacketStream<S> {
     stream: BufReader<S>,
-    /// Under the packets, once it is agreed on.
+    /// The compressed layer, once it has begun.
     compression: Option<Compression>,
     sequence: u8,
     /// Packets to be written, framed.
     out: Vec<u8>,
-    /// Where the packet that is being built begins in `out`.
+    /// Start of the current packet in `out`.
     open: usize,
     max_packet: usize,
-    /// Bytes of packets read and written since they were last taken.
+    /// Bytes of packets read and written since the last [`take_traffic`](Self::take_traffic).
     traffic: (u64, u64),
-    /// Who says that a client that reads nothing has been waited for long enough.
+    /// Ends a wait for a client that reads nothing.
     cancel: CancelToken,
-    /// How many timeouts of the stream in a row are waited for it in any case.
+    /// Timeouts of writes in a row after which the wait ends in any case.
     patience: u64,
 }
 
 impl<S: Read + Write> PacketStream<S> {
-    /// Lays packets over `stream`; one of more than `max_packet` bytes is refused.
+    /// Makes a stream of packets over `stream`. Refuses packets of more than `max_packet` bytes.
     pub fn new(stream: S, max_packet: usize) -> PacketStream<S> {
         PacketStream::with_read_buffer(stream, max_packet, READ_BUFFER)
     }
 
-    /// Lays packets over `stream`, from which as many as `read_buffer` bytes are read at once.
+    /// Makes a stream of packets that reads up to `read_buffer` bytes at once.
     pub fn with_read_buffer(stream: S, max_packet: usize, read_buffer: usize) -> PacketStream<S> {
         let cancel = CancelToken::new();
         let stream = BufReader::with_capacity(read_buffer, stream);
@@ -70,47 +70,48 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
-    /// From now on `cancel` ends a wait for the client, which was let in.
+    /// Notes that the client was let in: from now on `cancel` ends a wait for it.
     pub fn let_in(&mut self, cancel: CancelToken) {
         self.cancel = cancel;
     }
 
-    /// From now on packets go compressed, both ways.
+    /// Begins the compressed layer in both directions.
     pub fn compress(&mut self, algorithm: Algorithm) {
         self.compression = Some(Compression::new(algorithm));
     }
 
-    /// Refuses larger packets than these from now on.
+    /// Refuses packets of more than `bytes` from now on.
     pub fn set_max_packet(&mut self, bytes: usize) {
         self.max_packet = bytes;
     }
 
-    /// Has a client that reads nothing waited for until so many writes in a row have timed out.
+    /// Ends a wait for a client that reads nothing after `timeouts` timeouts of writes in a row.
     pub fn set_patience(&mut self, timeouts: u64) {
         self.patience = timeouts;
     }
 
-    /// Gives the stream.
+    /// Returns the stream.
     pub fn stream(&self) -> &S {
         self.stream.get_ref()
     }
 
-    /// Gives the stream, to be told something.
+    /// Returns the stream, to change its settings.
     pub fn stream_mut(&mut self) -> &mut S {
         self.stream.get_mut()
     }
 
-    /// Takes the bytes that were read and not used: another layer goes over the stream.
+    /// Takes the bytes that were read and not used. A new layer over the stream has to read them again.
     pub fn take_unread(&mut self) -> Vec<u8> {
         let unread = self.stream.buffer().to_vec();
         self.stream.consume(unread.len());
         unread
     }
 
-    /// Reads the next packet into `packet`, writing what is buffered first. False at the end of the stream.
+    /// Writes buffered packets, then reads the next packet into `packet`. Returns false at the end of the stream.
     ///
     /// # Errors
-    /// `Io`; `Protocol` with 1153 if it is too large, 1041 if the process has no memory for it, 1156 if its number is not the next.
+    /// `Io`; `Protocol` with 1153 if the packet is too large, 1041 if the server has no memory for it, 1156 if its number is not the
+    /// next.
     pub fn read(&mut self, packet: &mut Vec<u8>) -> Result<bool, WireError> {
         self.flush()?;
         packet.clear();
@@ -123,7 +124,7 @@ impl<S: Read + Write> PacketStream<S> {
             }
             let [a, b, c, sequence] = header;
             let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-            // Under compression the numbers are those of what is around packets.
+            // The compressed layer checks its own numbers instead.
             if self.compression.is_none() {
                 if sequence != self.sequence {
                     return Err(WireError::Protocol(MysqlError::packets_out_of_order()));
@@ -134,7 +135,7 @@ impl<S: Read + Write> PacketStream<S> {
                 return Err(WireError::Protocol(MysqlError::packet_too_large()));
             }
             if packet.len() + length >= LARGE_PACKET {
-                // A buffer that grows is copied into one of twice its size.
+                // A growing buffer is copied into one of twice its size.
                 server::ask(2 * (packet.len() + length)).map_err(WireError::Protocol)?;
             }
             self.read_payload(length, packet)?;
@@ -145,8 +146,8 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
-    /// Reads some bytes; none at the end of the stream. With a timeout, a process that is stopped and continued, or traced, is
-    /// interrupted in waiting for them.
+    /// Reads some bytes. Returns 0 at the end of the stream. Reads again after an interruption: with a timeout, stopping and
+    /// continuing or tracing the process interrupts a read.
     fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, WireError> {
         loop {
             let read = match &mut self.compression {
@@ -164,7 +165,7 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
-    /// Fills `buffer`.
+    /// Reads until `buffer` is full.
     fn read_all(&mut self, mut buffer: &mut [u8]) -> Result<(), WireError> {
         while !buffer.is_empty() {
             match self.read_some(buffer)? {
@@ -175,7 +176,8 @@ impl<S: Read + Write> PacketStream<S> {
         Ok(())
     }
 
-    /// Reads `length` bytes behind what `packet` has. Memory is taken as they arrive: a length is but a claim.
+    /// Appends `length` bytes of the stream to `packet`. The buffer grows as bytes arrive, because the length is only the client's
+    /// claim.
     fn read_payload(&mut self, length: usize, packet: &mut Vec<u8>) -> Result<(), WireError> {
         if self.compression.is_none() {
             let read = Read::take(&mut self.stream, length as u64).read_to_end(packet)?;
@@ -194,12 +196,12 @@ impl<S: Read + Write> PacketStream<S> {
         Ok(())
     }
 
-    /// Gives the bytes of packets that were read and written since this was last asked.
+    /// Takes the numbers of bytes of packets that were read and written since the last call.
     pub fn take_traffic(&mut self) -> (u64, u64) {
         std::mem::take(&mut self.traffic)
     }
 
-    /// Numbers packets from zero: the next one read or written is the first of a command.
+    /// Numbers packets from zero: the next packet is the first of a command.
     pub fn begin_command(&mut self) {
         self.sequence = 0;
         if let Some(compression) = &mut self.compression {
@@ -207,7 +209,7 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
-    /// Numbers packets from one: the next one written is an answer, though nothing was asked.
+    /// Numbers packets from one: the next packet is an answer without a command.
     pub fn begin_unasked_answer(&mut self) {
         self.begin_command();
         self.sequence = 1;
@@ -245,9 +247,9 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
-    /// The packet at the end of the buffer is too long for one piece.
+    /// Splits the packet at the end of the buffer, which is too long for one piece, and writes the pieces.
     fn write_pieces(&mut self) -> Result<(), WireError> {
-        // Taken, not copied: it may be long.
+        // The buffer is taken, because a copy of a long packet is expensive.
         let whole = std::mem::take(&mut self.out);
         let (before, packet) = whole.split_at(self.open);
         self.out.extend_from_slice(before);
@@ -291,12 +293,12 @@ impl<S: Read + Write> PacketStream<S> {
         Ok(())
     }
 
-    /// Nothing could be written. Returns if it is to be tried again.
+    /// Decides after a failed write: returns `Ok` to try again, or the error.
     fn bear(&self, error: io::Error, timeouts: &mut u64) -> Result<(), WireError> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
-            // The client reads nothing: unless the statement is to end, it is waited for. (`TimedOut` is the end of a deadline, which TLS may
-            // meet here while it has still to shake hands.)
+            // The client reads nothing: wait for it, unless the statement is to end. (`TimedOut` is the deadline of the log-in,
+            // which TLS may meet here during its handshake.)
             io::ErrorKind::WouldBlock if self.cancel.reason().is_none() && *timeouts + 1 < self.patience => {
                 *timeouts += 1;
                 Ok(())
@@ -305,21 +307,21 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
-    /// Writes what is buffered, here and in the stream.
+    /// Writes the buffered packets, and flushes the stream.
     ///
     /// # Errors
     /// `Io`.
     pub fn flush(&mut self) -> Result<(), WireError> {
         self.write_out()?;
         if let Some(compression) = &self.compression {
-            // As MySQL and its clients count them.
+            // Packets take the number of the compressed layer, as in MySQL and its clients.
             self.sequence = compression.sequence();
         }
         let mut timeouts = 0;
         while let Err(error) = self.stream.get_mut().flush() {
             self.bear(error, &mut timeouts)?;
         }
-        // Most connections wait most of the time: what a long packet took is not theirs meanwhile.
+        // Frees the memory of a long packet, because most connections wait most of the time.
         if self.out.capacity() > 2 * WRITE_BUFFER {
             self.out = Vec::with_capacity(4096);
         }
@@ -332,7 +334,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// What is written can be read; every other call is interrupted.
+    /// A stream that returns the written bytes. Every other call is interrupted.
     #[derive(Default)]
     struct Loop(VecDeque<u8>, bool);
 

@@ -1,16 +1,16 @@
-//! Packets about prepared statements: the answer to COM_STMT_PREPARE, and what comes before the parameters of COM_STMT_EXECUTE, before
-//! long data, and in COM_STMT_FETCH.
+//! Packets about prepared statements: the answer to COM_STMT_PREPARE, the first fields of COM_STMT_EXECUTE and
+//! COM_STMT_SEND_LONG_DATA, and COM_STMT_FETCH.
 //!
-//! Integers are little-endian, a statement's number has four bytes. The definitions of parameters and columns follow
+//! Integers are little-endian; a statement's number has four bytes. The definitions of parameters and columns follow
 //! [`Prepared`] as packets of their own.
 
 use crate::binary::parameter::{Parameter, put_parameters};
 use crate::bytes::{Reader, put_length};
 use leafline_types::MysqlError;
 
-/// Flag of an execution: its rows are to be fetched.
+/// Flag of an execution: a cursor keeps the rows, and the client fetches them.
 pub const CURSOR: u8 = 0x01;
-/// Flag of an execution: the number of its parameters comes before them, also if the statement has none.
+/// Flag of an execution: the number of parameters comes before them, even if the statement has none.
 pub const HAS_COUNT: u8 = 0x08;
 
 /// The answer to COM_STMT_PREPARE.
@@ -18,11 +18,11 @@ pub const HAS_COUNT: u8 = 0x08;
 pub struct Prepared {
     /// The statement's number.
     pub id: u32,
-    /// Columns of its rows.
+    /// Number of columns.
     pub columns: u16,
-    /// Parameters.
+    /// Number of parameters.
     pub parameters: u16,
-    /// Warnings.
+    /// Number of warnings.
     pub warnings: u16,
 }
 
@@ -40,7 +40,7 @@ impl Prepared {
     /// Reads the packet.
     ///
     /// # Errors
-    /// 1835 if it ends early, or is none.
+    /// 1835 if the packet ends early, or is no such answer.
     pub fn read(packet: &[u8]) -> Result<Prepared, MysqlError> {
         let mut reader = Reader::new(packet);
         if reader.u8()? != 0 {
@@ -52,28 +52,28 @@ impl Prepared {
     }
 }
 
-/// The first fields of COM_STMT_EXECUTE, behind the command.
+/// The first fields of COM_STMT_EXECUTE, after the command byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
     /// The statement's number.
     pub id: u32,
-    /// [`CURSOR`], [`HAS_COUNT`], and flags of cursors that no server has.
+    /// [`CURSOR`], [`HAS_COUNT`], and flags of cursors that no server supports.
     pub flags: u8,
 }
 
 impl Execution {
-    /// Reads them; the parameters are left.
+    /// Reads the fields. Leaves the parameters.
     ///
     /// # Errors
     /// 1835 if the packet ends early.
     pub fn read(reader: &mut Reader<'_>) -> Result<Execution, MysqlError> {
         let (id, flags) = (reader.u32()?, reader.u8()?);
-        // Iterations: always one.
+        // The number of iterations, which is always one.
         reader.u32()?;
         Ok(Execution { id, flags })
     }
 
-    /// Appends them and the parameters, which have names if they are `named`.
+    /// Appends the fields and the parameters; `named` adds the parameters' names.
     pub fn put(&self, out: &mut Vec<u8>, parameters: &[Parameter<'_>], named: bool) {
         out.extend_from_slice(&self.id.to_le_bytes());
         out.push(self.flags);
@@ -85,24 +85,24 @@ impl Execution {
     }
 }
 
-/// The first fields of COM_STMT_SEND_LONG_DATA, behind the command; the data follows.
+/// The first fields of COM_STMT_SEND_LONG_DATA, after the command byte. The data follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongData {
     /// The statement's number.
     pub id: u32,
-    /// The parameter's, from 0.
+    /// The parameter's number, from 0.
     pub parameter: u16,
 }
 
 impl LongData {
-    /// Appends them and the data.
+    /// Appends the fields and the data.
     pub fn put(&self, out: &mut Vec<u8>, data: &[u8]) {
         out.extend_from_slice(&self.id.to_le_bytes());
         out.extend_from_slice(&self.parameter.to_le_bytes());
         out.extend_from_slice(data);
     }
 
-    /// Reads them; the data is left.
+    /// Reads the fields. Leaves the data.
     ///
     /// # Errors
     /// 1835 if the packet ends early.
@@ -111,7 +111,7 @@ impl LongData {
     }
 }
 
-/// What COM_STMT_FETCH says behind the command.
+/// The fields of COM_STMT_FETCH, after the command byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fetch {
     /// The statement's number.
@@ -121,13 +121,13 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// Appends it.
+    /// Appends the fields.
     pub fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.id.to_le_bytes());
         out.extend_from_slice(&self.rows.to_le_bytes());
     }
 
-    /// Reads it.
+    /// Reads the fields.
     ///
     /// # Errors
     /// 1835 if the packet ends early.
@@ -165,7 +165,7 @@ mod tests {
         execution.put(&mut packet, &[("", &Value::Int(1))], false);
         let mut reader = Reader::new(&packet);
         assert_eq!(Execution::read(&mut reader), Ok(execution));
-        // NULLs, types follow, a LONGLONG.
+        // The bitmap of NULLs, 1 for types, the type LONGLONG, the value.
         assert_eq!(reader.rest(), [0, 1, 8, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         assert!((0..9).all(|end| Execution::read(&mut Reader::new(&packet[..end])).is_err()));
     }

@@ -1,6 +1,6 @@
-//! OK, EOF and error packets, and the request for a file: what a server answers when no rows, or no more rows, follow.
+//! Answers without rows, or after the last row: OK, EOF and error packets, and the request for a file.
 //!
-//! OK: 00 (fe behind rows) | affected rows, length-encoded | AUTO_INCREMENT value, length-encoded | status u16 | warnings u16 |
+//! OK: 00 (fe after rows) | affected rows, length-encoded | AUTO_INCREMENT value, length-encoded | status u16 | warnings u16 |
 //! information, a string | if the status has STATE_CHANGED: changes, a string of: kind u8, a string of strings.
 //!
 //! EOF: fe | warnings u16 | status u16. Error: ff | code u16 | '#' and 5 characters of SQLSTATE | message. File: fb | its name.
@@ -31,9 +31,9 @@ const TRANSACTION: u8 = 5;
 /// An OK packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OkPacket<'a> {
-    /// Rows affected.
+    /// Number of affected rows.
     pub affected: u64,
-    /// The AUTO_INCREMENT value generated.
+    /// The generated AUTO_INCREMENT value.
     pub last_insert_id: u64,
     /// Server status.
     pub status: u16,
@@ -41,7 +41,7 @@ pub struct OkPacket<'a> {
     pub warnings: u16,
     /// The information string.
     pub info: Cow<'a, str>,
-    /// Changes of the session, for a client that agreed on SESSION_TRACK.
+    /// Changes of the session, for a client with SESSION_TRACK.
     pub changes: Vec<StateChange<'a>>,
 }
 
@@ -50,16 +50,16 @@ pub struct OkPacket<'a> {
 pub enum StateChange<'a> {
     /// A system variable has a new value.
     Variable {
-        /// Its name.
+        /// The variable's name.
         name: Cow<'a, str>,
-        /// Its value.
+        /// The new value.
         value: Cow<'a, str>,
     },
-    /// The current database is this one.
+    /// The current database has changed to this one.
     Schema(Cow<'a, str>),
-    /// Something makes the session unlike a new one.
+    /// The state of the session has changed, so that it differs from a new session's.
     State,
-    /// The open transaction has done so much: a character for each thing, as MySQL writes it.
+    /// The state of the open transaction, in MySQL's form: a character for each kind of access.
     Transaction(Cow<'a, str>),
 }
 
@@ -107,7 +107,7 @@ impl<'a> OkPacket<'a> {
     /// Reads an OK packet, or the packet that ends rows.
     ///
     /// # Errors
-    /// 1835 if it ends early, or is none.
+    /// 1835 if the packet ends early or is of another kind.
     pub fn read(packet: &'a [u8], capabilities: u32) -> Result<OkPacket<'a>, MysqlError> {
         let mut reader = Reader::new(packet);
         match reader.u8()? {
@@ -122,7 +122,7 @@ impl<'a> OkPacket<'a> {
         let (affected, last_insert_id) = (reader.length()?, reader.length()?);
         let (status, warnings) = (reader.u16()?, reader.u16()?);
         let mut ok = OkPacket { affected, last_insert_id, status, warnings, ..OkPacket::default() };
-        // Servers leave out what is empty; some end the packet with the information and no length before it.
+        // Servers leave out empty fields. Some end the packet with the information string without a length.
         if capabilities & cap::SESSION_TRACK == 0 && status & status::STATE_CHANGED == 0 {
             let mut whole = reader;
             ok.info = match whole.text() {
@@ -158,7 +158,7 @@ impl<'a> StateChange<'a> {
         put_string(out, &data);
     }
 
-    /// Reads a change; none if it is of a kind that is not known here.
+    /// Reads a change; `None` for an unknown kind.
     fn read(reader: &mut Reader<'a>) -> Result<Option<StateChange<'a>>, MysqlError> {
         let kind = reader.u8()?;
         let mut data = Reader::new(reader.string()?);
@@ -181,7 +181,7 @@ pub fn put_error(out: &mut Vec<u8>, error: &MysqlError) {
     put_message(out, error);
 }
 
-/// Appends the error packet with its message in a character set.
+/// Appends an error packet with its message in `charset`.
 pub fn put_error_in(out: &mut Vec<u8>, error: &MysqlError, charset: Option<Charset>) {
     let start = out.len();
     put_error(out, error);
@@ -195,7 +195,7 @@ pub fn put_error_in(out: &mut Vec<u8>, error: &MysqlError, charset: Option<Chars
     }
 }
 
-/// Appends the error packet that comes in place of the greeting: it has no SQLSTATE, which the client does not expect yet.
+/// Appends an error packet in place of the greeting. It has no SQLSTATE, because clients expect none there.
 pub fn put_early_error(out: &mut Vec<u8>, error: &MysqlError) {
     out.push(ERROR);
     out.extend_from_slice(&error.code.to_le_bytes());
@@ -213,7 +213,7 @@ fn put_message(out: &mut Vec<u8>, error: &MysqlError) {
 /// Reads an error packet, with or without SQLSTATE.
 ///
 /// # Errors
-/// 1835 if it ends early, or is none.
+/// 1835 if the packet ends early or is of another kind.
 pub fn read_error(packet: &[u8]) -> Result<MysqlError, MysqlError> {
     let mut reader = Reader::new(packet);
     if reader.u8()? != ERROR {
@@ -232,7 +232,7 @@ pub fn read_error(packet: &[u8]) -> Result<MysqlError, MysqlError> {
     Ok(MysqlError { code, sqlstate, message: String::from_utf8_lossy(message).into_owned() })
 }
 
-/// Appends the request for a file of the client: LOAD DATA LOCAL.
+/// Appends the request for a file of the client, for LOAD DATA LOCAL.
 pub fn put_file_request(out: &mut Vec<u8>, name: &str) {
     out.push(FILE);
     out.extend_from_slice(name.as_bytes());

@@ -1,10 +1,10 @@
-//! Rows of the text protocol: each value as a string behind its length, or the byte fb for NULL.
+//! Rows of the text protocol: each value is a string after its length, or the byte fb for NULL.
 
 use crate::bytes::{NULL, Reader, put_string};
 use leafline_types::{MysqlError, RowBlock, SqlType, TextColumns, append_text};
 use std::ops::Range;
 
-/// Appends a row of columns. `value` is a buffer that is used again for each value.
+/// Appends a row of a batch. `value` is a buffer for one value at a time.
 pub fn put_row(out: &mut Vec<u8>, columns: &TextColumns<'_>, row: usize, count: usize, value: &mut Vec<u8>) {
     for column in 0..count {
         value.clear();
@@ -13,7 +13,7 @@ pub fn put_row(out: &mut Vec<u8>, columns: &TextColumns<'_>, row: usize, count: 
     }
 }
 
-/// Appends a row of a block. `value` is a buffer that is used again for each value.
+/// Appends a row of a block. `value` is a buffer for one value at a time.
 pub fn put_block_row(out: &mut Vec<u8>, rows: &RowBlock, row: usize, types: &[SqlType], value: &mut Vec<u8>) {
     for (column, ty) in types.iter().enumerate() {
         value.clear();
@@ -30,7 +30,7 @@ fn put_value(out: &mut Vec<u8>, value: Option<&mut Vec<u8>>) {
     }
 }
 
-/// Finds the values of a row of `columns` columns: where in the packet each of them is, none for NULL.
+/// Finds the values of a row of `columns` columns. `places` gets the range of each value in the packet, `None` for NULL.
 ///
 /// # Errors
 /// 1835 if the row ends early.

@@ -56,7 +56,7 @@ pub enum ServerError {
     Listen {
         /// Address or path.
         place: String,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// A thread cannot be started.

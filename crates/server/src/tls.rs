@@ -124,7 +124,7 @@ impl Tls {
     }
 }
 
-/// Makes a certificate for this machine's names. It does not expire in practice.
+/// Makes a self-signed certificate for this machine's names. It is valid until the year 4096, rcgen's default.
 fn make(certificate: &Path, key: &Path) -> Result<(), TlsError> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();

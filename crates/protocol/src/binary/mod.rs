@@ -1,6 +1,7 @@
 //! Values of the binary protocol, in which prepared statements send rows and take parameters.
 //!
-//! DECIMAL, JSON and strings are strings behind their length. Dates and times begin with a length that says how many of their parts follow.
+//! DECIMAL, JSON and strings are sent as strings after their length. Dates and times begin with the length of the parts that
+//! follow.
 
 pub mod parameter;
 pub mod row;
@@ -10,7 +11,7 @@ use crate::column::field_type as f;
 use leafline_types::temporal::{CivilDateTime, CivilTime, DateRules, Time};
 use leafline_types::{Charset, Date, DateTime, Decimal, MysqlError, Value};
 
-/// Appends length, year, month, day; of zero the length alone.
+/// Appends length, year, month, day; for the zero date the length alone.
 fn put_date(out: &mut Vec<u8>, date: Date) {
     if date == Date::ZERO {
         out.push(0);
@@ -22,7 +23,7 @@ fn put_date(out: &mut Vec<u8>, date: Date) {
     out.extend_from_slice(&[civil.month, civil.day]);
 }
 
-/// Appends a date, hour, minute, second, and microseconds if there are any; of zero the length alone.
+/// Appends length, date, hour, minute, second, and microseconds if there are any; for the zero time the length alone.
 fn put_datetime(out: &mut Vec<u8>, datetime: DateTime) {
     if datetime == DateTime::ZERO {
         out.push(0);
@@ -37,7 +38,7 @@ fn put_datetime(out: &mut Vec<u8>, datetime: DateTime) {
     }
 }
 
-/// Appends length, sign, days, hours, minutes, seconds, and microseconds if there are any; of zero the length alone.
+/// Appends length, sign, days, hours, minutes, seconds, and microseconds if there are any; for zero the length alone.
 fn put_time(out: &mut Vec<u8>, time: Time) {
     let civil = time.civil();
     if time == Time::ZERO {
@@ -86,7 +87,7 @@ fn read_value(
         f::DOUBLE => Value::Double(f64::from_bits(reader.u64()?)),
         f::DATE | f::NEWDATE | f::DATETIME | f::TIMESTAMP => read_temporal(reader, field)?,
         f::TIME => read_time(reader)?,
-        // A text that is no number stays text: who uses it converts it, or refuses it.
+        // A text that is no number stays text: the statement converts it or refuses it.
         f::NEWDECIMAL | 0 => match string_value(reader.string()?, charset) {
             Value::String(text) => Decimal::parse(&text).map_or(Value::String(text), Value::Decimal),
             other => other,
@@ -106,7 +107,7 @@ fn read_value(
     })
 }
 
-/// Makes a string of `charset` a value: text if the bytes are text of it, binary if they are not, because drivers send both under any string
+/// Makes a value of a string: text if the bytes are text in `charset`, else binary, because drivers send both under any string
 /// type.
 fn string_value(bytes: &[u8], charset: Charset) -> Value {
     match std::str::from_utf8(bytes) {

@@ -1,18 +1,18 @@
-//! Parameters of prepared statements, and query attributes, which are parameters with names.
+//! Parameters of prepared statements and query attributes, which are parameters with names.
 //!
 //! | bytes | field |
 //! |---|---|
 //! | count / 8, rounded up | bitmap of NULLs |
-//! | 1 | 1 if types follow |
+//! | 1 | 1 if types follow; 0 keeps the types of the last execution |
 //! | 2 each | type byte, flags (80: unsigned), and the name if parameters have names |
-//! | the rest | values that are not NULL and were not sent before as long data |
+//! | the rest | values, except NULLs and long data that was sent before |
 
 use super::{put_date, put_datetime, put_time, read_value, string_value};
 use crate::bytes::{Reader, put_length, put_string};
 use crate::column::field_type as f;
 use leafline_types::{Charset, MysqlError, Value};
 
-/// The type of a parameter, as the client said with this execution or an earlier one.
+/// The type of a parameter, which the client sent with this execution or an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterType {
     field: u8,
@@ -23,17 +23,17 @@ pub struct ParameterType {
 
 /// Most parameters and query attributes of a statement.
 const MAX_PARAMETERS: u64 = 65_535;
-/// Types follow; else they are those of the last execution.
+/// Says that types follow. Otherwise the types of the last execution hold.
 const NEW_TYPES: u8 = 1;
 /// Flag of a type: an unsigned integer.
 const UNSIGNED: u8 = 0x80;
-/// Sets of query attributes of a statement.
+/// Number of sets of query attributes that a statement has.
 const PARAMETER_SETS: u64 = 1;
 
 /// A parameter or, with a name, a query attribute.
 pub type Parameter<'p> = (&'p str, &'p Value);
 
-/// Appends parameters as COM_STMT_EXECUTE and COM_QUERY have them: NULLs, types, values. They have names if they are `named`.
+/// Appends parameters in the form of COM_STMT_EXECUTE and COM_QUERY: NULLs, types, values. `named` adds their names.
 pub fn put_parameters(out: &mut Vec<u8>, parameters: &[Parameter<'_>], named: bool) {
     if parameters.is_empty() {
         return;
@@ -57,7 +57,7 @@ pub fn put_parameters(out: &mut Vec<u8>, parameters: &[Parameter<'_>], named: bo
     parameters.iter().for_each(|(_, value)| put_value(out, value));
 }
 
-/// Appends the query attributes that come before the text of COM_QUERY.
+/// Appends query attributes, which come before the text of COM_QUERY.
 pub fn put_attributes(out: &mut Vec<u8>, attributes: &[Parameter<'_>]) {
     put_length(out, attributes.len() as u64);
     put_length(out, PARAMETER_SETS);
@@ -94,10 +94,10 @@ fn put_value(out: &mut Vec<u8>, value: &Value) {
     }
 }
 
-/// Reads how many parameters follow, where the client says that.
+/// Reads the number of parameters, where the client sends it.
 ///
 /// # Errors
-/// 1835 if it is more than a statement can have.
+/// 1835 if a statement cannot have as many.
 pub fn read_count(reader: &mut Reader<'_>) -> Result<usize, MysqlError> {
     let count = reader.length()?;
     if count > MAX_PARAMETERS {
@@ -106,9 +106,9 @@ pub fn read_count(reader: &mut Reader<'_>) -> Result<usize, MysqlError> {
     Ok(count as usize)
 }
 
-/// Reads parameters as COM_STMT_EXECUTE and COM_QUERY have them: NULLs, types, values. `types` are those of the last execution
-/// and are replaced if the client sends new ones, with names if they are `named`; `long_data` are parameters sent before, in parts. Strings
-/// are in `charset`.
+/// Reads parameters in the form of COM_STMT_EXECUTE and COM_QUERY: NULLs, types, values. `types` has the types of the last
+/// execution, and takes new ones if the client sends them, with names if `named`. `long_data` has the parameters that were sent
+/// before, in parts. Strings are in `charset`.
 ///
 /// # Errors
 /// 1835 if the packet ends early, 1210 for a type that no parameter can have.
@@ -149,16 +149,16 @@ pub fn read_parameters(
     Ok(values)
 }
 
-/// Gives the parameters that have names: they are query attributes.
+/// Returns the parameters that have names, which are query attributes.
 pub fn attributes(types: &[ParameterType], values: &[Value]) -> Vec<(String, Value)> {
     let named = types.iter().zip(values).filter(|(ty, _)| !ty.name.is_empty());
     named.map(|(ty, value)| (ty.name.clone(), value.clone())).collect()
 }
 
-/// Reads the query attributes that come before the text of COM_QUERY.
+/// Reads query attributes, which come before the text of COM_QUERY.
 ///
 /// # Errors
-/// Those of [`read_parameters`]; 1835 for more than one set of them.
+/// The errors of [`read_parameters`]; 1835 for more than one set of attributes.
 pub fn read_attributes(
     reader: &mut Reader<'_>,
     charset: Charset,
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use leafline_types::Decimal;
 
-    /// Decimals come as text, whichever of the two types they are said to be.
+    /// Decimals come as text under either of the two types.
     #[test]
     fn a_decimal_is_a_number() {
         let mut packet = vec![0, 1];

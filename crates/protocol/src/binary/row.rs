@@ -16,7 +16,7 @@ const HEADER: u8 = 0;
 /// Bit of the first column in the bitmap of NULLs.
 const FIRST_BIT: usize = 2;
 
-/// Appends a row of columns.
+/// Appends a row of a batch.
 pub fn put_row(out: &mut Vec<u8>, batch: &Batch, row: usize, types: &[SqlType]) {
     let bitmap = begin_row(out, types.len());
     for (column, (array, ty)) in batch.columns.iter().zip(types).enumerate() {
@@ -32,7 +32,7 @@ pub fn put_block_row(out: &mut Vec<u8>, rows: &RowBlock, row: usize, types: &[Sq
     }
 }
 
-/// Appends the bytes before the values. Returns where the bitmap of NULLs is.
+/// Appends the bytes before the values. Returns the position of the bitmap of NULLs.
 fn begin_row(out: &mut Vec<u8>, columns: usize) -> usize {
     out.push(HEADER);
     let bitmap = out.len();
@@ -54,7 +54,7 @@ fn put_value(out: &mut Vec<u8>, bitmap: usize, column: usize, value: ValueRef<'_
         }
         ValueRef::Double(d) => out.extend_from_slice(&d.to_le_bytes()),
         ValueRef::Time(time) => put_time(out, time),
-        // Clients get its text.
+        // Clients get JSON as text.
         ValueRef::Json(json) => put_string(out, json.to_string().as_bytes()),
         ValueRef::String(text) => put_string(out, text.as_bytes()),
         ValueRef::Bytes(bytes) => put_string(out, bytes),
@@ -86,7 +86,7 @@ fn put_integer(out: &mut Vec<u8>, n: u64, ty: &SqlType) {
 /// Reads the values of a row.
 ///
 /// # Errors
-/// 1835 if it ends early, or is none; those of a date or time that cannot be.
+/// 1835 if the packet ends early or is no row; errors of a date or time that is not valid.
 pub fn read_row(
     packet: &[u8],
     columns: &[ColumnDefinition],

@@ -1,9 +1,13 @@
-//! How a client proves that it knows a password, without saying it to whoever listens.
+//! Proves that a client knows a password, without sending it in clear.
 //!
 //! | plugin | answer |
 //! |---|---|
 //! | `mysql_native_password` | SHA1(p) xor SHA1(challenge, SHA1(SHA1(p))) |
-//! | `caching_sha2_password` | SHA256(p) xor SHA256(SHA256(SHA256(p)), challenge). A server that has not met the account yet wants the password itself: over a socket of this machine, or TLS, it is given, else enciphered by the server's RSA key (OAEP with SHA1), xored with the challenge |
+//! | `caching_sha2_password` | SHA256(p) xor SHA256(SHA256(SHA256(p)), challenge) |
+//!
+//! A server that has not seen the password of a `caching_sha2_password` account yet asks for it. Over TLS or a socket of this
+//! machine the client sends the password itself, otherwise the password XORed with the challenge and encrypted by the server's
+//! RSA key (OAEP with SHA-1).
 
 use crate::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD};
 use rsa::pkcs8::DecodePublicKey as _;
@@ -12,7 +16,7 @@ use rsa::{Oaep, RsaPublicKey};
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
-/// Answers a challenge; `None` if the plugin is none of those known here.
+/// Answers a challenge; `None` for an unknown plugin.
 pub(super) fn answer(plugin: &str, password: &str, challenge: &[u8]) -> Option<Vec<u8>> {
     match plugin {
         NATIVE_PASSWORD | CACHING_SHA2_PASSWORD if password.is_empty() => Some(Vec::new()),
@@ -34,7 +38,7 @@ fn xor(left: &[u8], right: &[u8]) -> Vec<u8> {
     left.iter().zip(right).map(|(left, right)| left ^ right).collect()
 }
 
-/// Enciphers the password for a server that has sent its public key as PEM; `None` if that is none, or the password too long for it.
+/// Encrypts the password by the server's public key in PEM form; `None` if `pem` is no key, or the password is too long for it.
 pub(super) fn enciphered(password: &str, challenge: &[u8], pem: &[u8]) -> Option<Vec<u8>> {
     let key = RsaPublicKey::from_public_key_pem(std::str::from_utf8(pem).ok()?).ok()?;
     let plain: Vec<u8> =
@@ -62,7 +66,7 @@ mod tests {
     #[test]
     fn answers_are_those_that_the_servers_expect() {
         let challenge: Vec<u8> = (1..=20).collect();
-        // A server keeps SHA1(SHA1(p)). That and the answer give SHA1(p), whose hash is what the server keeps.
+        // A server keeps SHA1(SHA1(p)). From it and the answer follows SHA1(p), whose hash must be the kept one.
         let answer_of = |plugin: &str| answer(plugin, "secret", &challenge).unwrap();
         let kept = Sha1::digest(Sha1::digest("secret"));
         let mask = Sha1::new().chain_update(&challenge).chain_update(kept).finalize();

@@ -1,4 +1,4 @@
-//! The client's part of the handshake: TLS, both plugins, the request to switch between them, compression.
+//! The client's part of the handshake: TLS, both plugins, the switch between them, and compression.
 
 use super::{Client, ClientError, Duplex, MAX_PACKET, READ_BUFFER, auth, tls};
 use crate::capability as cap;
@@ -13,30 +13,30 @@ use crate::reply::{self, read_error};
 use std::io;
 use std::path::Path;
 
-/// What this client asks for of every server.
+/// Capabilities that this client asks for if the server has them.
 const WANTED: u32 =
     cap::LONG_FLAG | cap::TRANSACTIONS | cap::PLUGIN_AUTH | cap::PLUGIN_AUTH_LENENC | cap::DEPRECATE_EOF;
-/// What every server has to be able to do, whether it says so or not: MariaDB leaves out LONG_PASSWORD.
+/// Capabilities that every server must have, even if its greeting leaves them out, as MariaDB's leaves out LONG_PASSWORD.
 const REQUIRED: u32 = cap::LONG_PASSWORD | cap::PROTOCOL_41 | cap::SECURE_CONNECTION;
 /// `utf8mb4_general_ci`, which every server knows.
 const COLLATION: u8 = 45;
 
-/// What a client says of itself to be let in.
+/// The account and the options of a log-in.
 #[derive(Clone, Copy)]
 pub struct Login<'l> {
     /// The account.
     pub user: &'l str,
-    /// Its password.
+    /// The account's password.
     pub password: &'l str,
     /// The database to begin with.
     pub database: Option<&'l str>,
-    /// The plugin to begin with; the one that the server proposes if there is none.
+    /// The plugin to begin with; `None` takes the one that the server proposes.
     pub plugin: Option<&'l str>,
-    /// Encrypts the connection, if there is one.
+    /// Encrypts the connection; `None` leaves it in clear.
     pub tls: Option<TlsRequest<'l>>,
-    /// The connection is a socket of this machine, where nobody listens.
+    /// The connection is a socket of this machine, which others cannot listen to.
     pub is_private: bool,
-    /// Capabilities to ask for beyond those of every client. COMPRESS and ZSTD compress.
+    /// Further capabilities to ask for. COMPRESS and ZSTD compress the connection.
     pub capabilities: u32,
     /// The number of the collation of the client's text.
     pub collation: u8,
@@ -60,13 +60,13 @@ impl Default for Login<'_> {
     }
 }
 
-/// How a connection is encrypted.
+/// Options of TLS.
 #[derive(Clone, Copy)]
 pub struct TlsRequest<'l> {
-    /// The name that the server's certificate has to have.
+    /// The host name that the server's certificate must have.
     pub host: &'l str,
-    /// A file of certificates, one of which has to have signed the server's, or to be it. Without one any certificate is taken, and TLS
-    /// is left out if the server does not offer it.
+    /// A file of certificates: the server's must be one of them or be signed by one. Without a file the client takes any
+    /// certificate, and connects in clear if the server offers no TLS.
     pub authority: Option<&'l Path>,
 }
 
@@ -74,7 +74,7 @@ impl Client {
     /// Logs in over a stream.
     ///
     /// # Errors
-    /// The server turns the client away; the connection breaks; the server is none that this client can use.
+    /// The server turns the client away, the connection breaks, or the client does not support the server.
     pub fn log_in(stream: Box<dyn Duplex>, login: &Login<'_>) -> Result<Client, ClientError> {
         let mut client = Client {
             packets: PacketStream::with_read_buffer(stream, MAX_PACKET, READ_BUFFER),
@@ -109,13 +109,13 @@ impl Client {
         Ok(client)
     }
 
-    /// Becomes another user: COM_CHANGE_USER.
+    /// Changes the user: COM_CHANGE_USER.
     ///
     /// # Errors
-    /// As [`Client::log_in`]; the server ends the connection then.
+    /// As [`Client::log_in`]. The server ends the connection after an error.
     pub fn change_user(&mut self, login: &Login<'_>) -> Result<(), ClientError> {
         let plugin = login.plugin.unwrap_or(CACHING_SHA2_PASSWORD).to_owned();
-        // The challenge of the greeting is used up: the server sends another one.
+        // The challenge of the greeting is used up. The server sends another one.
         let response = HandshakeResponse {
             capabilities: self.capabilities,
             authentication: Vec::new(),
@@ -128,7 +128,7 @@ impl Client {
         self.prove(login.password, plugin, Vec::new())
     }
 
-    /// Decides on TLS.
+    /// Returns the options of TLS if the connection uses it. Fails if the log-in names an authority and the server has no TLS.
     fn tls_of<'l>(
         &self,
         login: &Login<'l>,
@@ -143,7 +143,7 @@ impl Client {
     }
 
     fn encrypt(&mut self, tls: &TlsRequest<'_>) -> Result<(), ClientError> {
-        // Nobody knows who has sent it.
+        // Anybody may have sent bytes that came in clear.
         if !self.packets.take_unread().is_empty() {
             return Err(ClientError::Unusable("it speaks before the connection is encrypted".into()));
         }
@@ -153,7 +153,7 @@ impl Client {
         Ok(())
     }
 
-    /// Proves the password, until the server has let the client in.
+    /// Answers the server's requests about the password until the server lets the client in.
     fn prove(
         &mut self,
         password: &str,
@@ -191,7 +191,7 @@ impl Client {
 }
 
 impl Login<'_> {
-    /// Responds to a greeting.
+    /// Makes the response to a greeting.
     fn response(&self, greeting: &Greeting) -> HandshakeResponse {
         let plugin = match self.plugin {
             Some(plugin) => plugin,
@@ -212,7 +212,7 @@ impl Login<'_> {
         }
     }
 
-    /// The response but for the proof of the password.
+    /// Makes the response without the proof of the password.
     fn response_of(&self, capabilities: u32) -> HandshakeResponse {
         let owned = |(name, value): &(&str, &str)| ((*name).into(), (*value).into());
         HandshakeResponse {

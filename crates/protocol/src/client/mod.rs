@@ -6,8 +6,8 @@
 //! | `auth` | the proof of a password |
 //! | `tls` | encryption |
 //!
-//! A [`Client`] lies over any [`Duplex`] stream. It sends one command at a time; an answer with rows has to be read to its end before the
-//! next command.
+//! A [`Client`] works over any [`Duplex`] stream. It sends one command at a time. An answer with rows must be read to its end
+//! before the next command.
 
 mod auth;
 mod log_in;
@@ -32,10 +32,11 @@ use std::ops::Range;
 const READ_BUFFER: usize = 256 << 10;
 /// Most bytes of a packet: rows have at most 1 GiB on either side.
 const MAX_PACKET: usize = 1 << 30;
-/// The packet that ends rows is shorter than a row with that first byte, which is a value of 2^24 bytes or more.
+/// Length that tells rows from their end: the end packet is shorter, and a row with the same first byte is longer, because its
+/// first value has 2^24 bytes or more.
 const END_OF_ROWS: usize = 0xff_ffff;
 
-/// A connection's bytes, in either direction.
+/// A byte stream in both directions.
 pub trait Duplex: Read + Write + Send {}
 
 impl<T: Read + Write + Send> Duplex for T {}
@@ -43,16 +44,16 @@ impl<T: Read + Write + Send> Duplex for T {}
 /// Packets over a connection.
 pub type Packets = PacketStream<Box<dyn Duplex>>;
 
-/// Why a client could not do what it was asked for.
+/// An error of the client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The connection broke.
+    /// The connection is broken.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The server has answered with an error.
     #[error("{0}")]
     Server(MysqlError),
-    /// The server breaks the protocol, or wants something that this client does not do.
+    /// The server breaks the protocol, or asks for something that this client does not support.
     #[error("{0}")]
     Unusable(String),
 }
@@ -66,14 +67,14 @@ impl From<WireError> for ClientError {
     }
 }
 
-/// For errors of reading packets; an error that the server sends is [`ClientError::Server`].
+/// Converts errors of reading packets. An error that the server sends is [`ClientError::Server`].
 impl From<MysqlError> for ClientError {
     fn from(error: MysqlError) -> ClientError {
         ClientError::Unusable(error.message)
     }
 }
 
-/// A connection that is logged in.
+/// A connection after the log-in.
 pub struct Client {
     packets: Packets,
     packet: Vec<u8>,
@@ -85,15 +86,15 @@ pub struct Client {
 
 /// A server's answer to a command.
 pub enum Answer<'c> {
-    /// It is done, and there are no rows.
+    /// The command is done, without rows.
     Done(OkPacket<'c>),
     /// Rows follow.
     Rows(Rows<'c>),
-    /// The server wants the client's file of that name: [`Client::send_file`].
+    /// The server asks for the client's file of this name: [`Client::send_file`].
     WantsFile(String),
 }
 
-/// Rows of the text protocol. They have to be read to the end before the next command.
+/// Rows of the text protocol. The caller must read them to the end before the next command.
 pub struct Rows<'c> {
     client: &'c mut Client,
     columns: Vec<ColumnDefinition>,
@@ -101,22 +102,22 @@ pub struct Rows<'c> {
 }
 
 impl Client {
-    /// The server's version, as it calls itself.
+    /// Returns the version that the server's greeting names.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// The number of the connection, as SHOW PROCESSLIST has it.
+    /// Returns the number of the connection in SHOW PROCESSLIST.
     pub fn connection_id(&self) -> u32 {
         self.connection_id
     }
 
-    /// The packet that was read last: after the log-in, the OK that ended it.
+    /// Returns the packet that was read last. After the log-in it is the OK packet.
     pub fn packet(&self) -> &[u8] {
         &self.packet
     }
 
-    /// The stream of packets, for what this type has no method for.
+    /// Returns the stream of packets, for commands without a method here.
     pub fn packets(&mut self) -> &mut Packets {
         &mut self.packets
     }
@@ -124,16 +125,16 @@ impl Client {
     /// Runs a statement.
     ///
     /// # Errors
-    /// The server's; the connection's.
+    /// The server's error; errors of the connection.
     pub fn query(&mut self, sql: &str) -> Result<Answer<'_>, ClientError> {
         self.send(command::QUERY, sql.as_bytes())?;
         self.answer()
     }
 
-    /// Sends a command, whose answer is to be read.
+    /// Sends a command. The caller reads its answer.
     ///
     /// # Errors
-    /// The connection's.
+    /// Errors of the connection.
     pub fn send(&mut self, code: u8, body: &[u8]) -> Result<(), ClientError> {
         self.packets.begin_command();
         self.packets.write(|out| {
@@ -143,10 +144,10 @@ impl Client {
         Ok(self.packets.flush()?)
     }
 
-    /// Reads the answer to a command that was sent, or the next one of several statements.
+    /// Reads the answer to the command, or the next answer of several statements.
     ///
     /// # Errors
-    /// The server's; the connection's; an answer that is none.
+    /// The server's error; errors of the connection; a malformed answer.
     pub fn answer(&mut self) -> Result<Answer<'_>, ClientError> {
         self.read()?;
         let mut reader = Reader::new(&self.packet);
@@ -165,10 +166,10 @@ impl Client {
         }
     }
 
-    /// Prepares a statement: its numbers, parameters and columns.
+    /// Prepares a statement. Returns its number and counts, and the definitions of its parameters and columns.
     ///
     /// # Errors
-    /// The server's; the connection's.
+    /// The server's error; errors of the connection.
     pub fn prepare(
         &mut self,
         sql: &str,
@@ -184,7 +185,7 @@ impl Client {
         Ok((prepared, parameters, columns))
     }
 
-    /// Reads column definitions, and the EOF behind them that servers send where DEPRECATE_EOF is not agreed on.
+    /// Reads column definitions, and the EOF packet that follows them without DEPRECATE_EOF.
     fn read_definitions(&mut self, count: u64) -> Result<Vec<ColumnDefinition>, ClientError> {
         let mut columns = Vec::new();
         for _ in 0..count {
@@ -200,10 +201,10 @@ impl Client {
         Ok(columns)
     }
 
-    /// Sends pieces of a file that the server wants, and its end. The answer to the statement follows.
+    /// Sends the pieces of a file that the server asks for, and its end. The statement's answer follows.
     ///
     /// # Errors
-    /// The connection's.
+    /// Errors of the connection.
     pub fn send_file(&mut self, pieces: &[&[u8]]) -> Result<(), ClientError> {
         for piece in pieces.iter().chain([&&b""[..]]) {
             self.packets.write(|out| out.extend_from_slice(piece))?;
@@ -214,7 +215,7 @@ impl Client {
     /// Reads the next packet.
     ///
     /// # Errors
-    /// The connection's; `UnexpectedEof` where it has ended.
+    /// Errors of the connection; `UnexpectedEof` at its end.
     pub fn read(&mut self) -> Result<&[u8], ClientError> {
         match self.packets.read(&mut self.packet)? {
             true => Ok(&self.packet),
@@ -229,15 +230,16 @@ impl Client {
 }
 
 impl Rows<'_> {
-    /// The columns.
+    /// Returns the definitions of the columns.
     pub fn columns(&self) -> &[ColumnDefinition] {
         &self.columns
     }
 
-    /// Reads the next row: where in [`bytes`](Self::bytes) its values are, `None` for NULL. False if there are no more.
+    /// Reads the next row. `places` gets the ranges of its values in [`bytes`](Self::bytes), `None` for NULL. Returns false after
+    /// the last row.
     ///
     /// # Errors
-    /// The server's; the connection's.
+    /// The server's error; errors of the connection.
     pub fn next(&mut self, places: &mut Vec<Option<Range<usize>>>) -> Result<bool, ClientError> {
         places.clear();
         if self.is_over {
@@ -259,7 +261,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The bytes of the row.
+    /// Returns the bytes of the row.
     pub fn bytes(&self) -> &[u8] {
         &self.client.packet
     }

@@ -6,7 +6,7 @@ use leafline_types::result_column::column;
 use leafline_types::{Charset, SqlType, Value};
 use std::collections::VecDeque;
 
-/// A server whose answers are known beforehand, and which listens to nothing.
+/// A server that sends fixed answers and ignores the client's bytes.
 struct Script(VecDeque<u8>);
 
 impl Read for Script {
@@ -24,7 +24,7 @@ impl Write for Script {
     }
 }
 
-/// Frames packets, the first of which has this number.
+/// Frames packets. The first has the number `first`.
 fn framed(first: u8, packets: &[Vec<u8>]) -> Vec<u8> {
     let framed = packets.iter().zip(first..).flat_map(|(packet, number)| {
         let [a, b, c, _] = (packet.len() as u32).to_le_bytes();
@@ -51,7 +51,7 @@ fn greeting(capabilities: u32) -> Vec<u8> {
     made(|out| greeting.put(out))
 }
 
-/// Logs in: the greeting has number 0, the verdict 2.
+/// Makes the server's bytes of a log-in and the answers. The greeting has number 0, the OK has 2.
 fn script(capabilities: u32, answers: &[Vec<u8>]) -> Vec<u8> {
     let ok = made(|out| OkPacket::default().put(out));
     let log_in = [framed(0, &[greeting(capabilities)]), framed(2, &[ok])].concat();
@@ -62,7 +62,7 @@ fn client(bytes: &[u8]) -> Result<Client, ClientError> {
     Client::log_in(Box::new(Script(bytes.iter().copied().collect())), &Login::default())
 }
 
-/// A result of two rows of two columns.
+/// Makes a result of two rows of two columns.
 fn result(capabilities: u32) -> Vec<Vec<u8>> {
     let mut packets = vec![vec![2]];
     for name in ["a", "b"] {

@@ -1,5 +1,5 @@
-//! TLS as MySQL's clients have it: nobody who listens learns anything. The server has to prove who it is only where there is a file of
-//! certificates to know it by.
+//! TLS like that of MySQL's clients. The connection is always encrypted; the server's certificate is verified only if the user
+//! names a file of trusted certificates.
 
 use super::Duplex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -13,10 +13,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Encrypts a connection from here on. The TLS handshake is made, and fails, when the connection is used.
+/// Encrypts a connection from now on. The TLS handshake is made, and fails, when the connection is used.
 ///
 /// # Errors
-/// A name of the host that cannot be one; a file of certificates that is none.
+/// A host name that is not valid; a file without certificates.
 pub(super) fn encrypted(
     stream: Box<dyn Duplex>,
     host: &str,
@@ -53,7 +53,7 @@ fn certificates(path: &Path) -> io::Result<RootCertStore> {
     }
 }
 
-/// Accepts every certificate; the server still has to have its key.
+/// Accepts every certificate. The server must still prove that it has the key.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 
