@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// How an instance is opened.
+/// The options with which an instance is opened.
 #[derive(Clone, Debug)]
 pub struct InstanceOptions {
     /// The engine underneath.
@@ -81,7 +81,8 @@ pub struct Instance {
     connections_made: AtomicU64,
     /// Highest number of connections open at one time.
     most_connections: AtomicU64,
-    /// Counts connections: those whose client left without COM_QUIT (`Aborted_clients`), then refused logins (`Aborted_connects`).
+    /// Number of connections whose client left without COM_QUIT (`Aborted_clients`), and of refused logins
+    /// (`Aborted_connects`).
     aborted: [AtomicU64; 2],
     accounts: Accounts,
     resource_groups: ResourceGroups,
@@ -363,7 +364,7 @@ impl Instance {
         &self.digests
     }
 
-    /// How long statements of each kind took.
+    /// Times of statements by kind.
     pub(crate) fn statement_times(&self) -> &StatementTimes {
         &self.statement_times
     }

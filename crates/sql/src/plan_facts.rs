@@ -12,7 +12,7 @@ pub(crate) struct PlanFacts {
     pub digest: Option<u64>,
     /// True if an index or a table is scanned whole: MySQL's "no index used".
     pub no_index_used: bool,
-    /// How tables are read and rows sorted.
+    /// Table reads and sorts by kind.
     pub reads: PlanReads,
 }
 

@@ -44,7 +44,7 @@ pub struct SessionCounters {
     commands: [u64; FREQUENT],
     /// Statements received.
     pub questions: u64,
-    /// How executed plans read their tables.
+    /// Counts of how executed plans read their tables.
     pub reads: ReadCounters,
     /// Bytes of packets received from the client.
     pub bytes_received: u64,

@@ -80,7 +80,7 @@ pub(crate) struct AccountSet {
     /// Dropped accounts, each with the version of the first set without it. A session admitted before that
     /// version has no part in a new account of the same name.
     pub(crate) ended: BTreeMap<AccountId, u64>,
-    /// Why nobody can log in: the stored accounts cannot be read. Says also what to do about it.
+    /// Why no login is possible, because the stored accounts cannot be read, and the remedy.
     pub(crate) damage: Option<String>,
 }
 

@@ -6,7 +6,6 @@
 //! value (by constants, or by the rows of one other table of a join), the most demanded first. Then comes one
 //! column that lies in a range, or the columns of a wanted order. Each list also exists extended by the other
 //! columns that the statement reads, so that its index is covering.
-//! list is also extended by the other columns that the statement reads, so that rows need not be fetched.
 
 use leafline_access::constraint::{Constraint, IndexKeyPart};
 use leafline_expr::{Expr, ExprKind};
@@ -50,7 +49,7 @@ pub(super) struct List {
     pub is_extended: bool,
 }
 
-/// How often statements fix a column to a value.
+/// Number of executions that fix a column to a value.
 pub(super) type Demand = HashMap<(TableId, usize), f64>;
 
 /// The needs of a query block, for each of its tables.

@@ -39,7 +39,7 @@ pub(crate) const MOST_DIGESTS: u64 = 1 << 20;
 const MOST_TEXT: usize = 1024;
 /// Limit of a sample statement in bytes: `performance_schema_max_sql_text_length`, which is 1,024 in MySQL.
 const MOST_SAMPLE: usize = 2048;
-/// One in so many short reads is timed.
+/// Number of short reads of which one is timed.
 const SAMPLED: u64 = 8;
 
 /// The figures of statements that differ in their values alone.

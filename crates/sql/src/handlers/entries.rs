@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// An entry of an index.
 #[derive(Clone)]
 pub(crate) struct Entry {
-    /// Its key.
     pub(crate) key: Vec<u8>,
     /// Number of its partition; 0 in a table without partitions.
     pub(crate) partition: usize,

@@ -55,7 +55,7 @@ const CATALOG: &str = "def";
 
 /// A system view, with the function that computes its rows.
 pub(crate) struct Definition {
-    /// Its database, which the catalog does not list.
+    /// The database, which the catalog does not list.
     pub(crate) database: &'static str,
     pub(crate) name: &'static str,
     pub(crate) columns: fn() -> Columns,
@@ -63,7 +63,7 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    /// Its `TABLE_TYPE`. Everything in `sys` is a view, as in MySQL.
+    /// The `TABLE_TYPE`. Everything in `sys` is a view, as in MySQL.
     pub(crate) fn kind(&self) -> &'static str {
         if self.database == SYS { "VIEW" } else { "SYSTEM VIEW" }
     }

@@ -35,7 +35,7 @@ pub(crate) struct Properties<'s> {
     pub(crate) commits: Commits,
     /// What the statement changes besides rows of tables.
     pub(crate) changes: Changes<'s>,
-    /// Whether the diagnostics area is emptied before it runs.
+    /// Whether the diagnostics area is cleared before the statement runs.
     pub(crate) diagnostics: Diagnostics,
     /// The switch of the slow query log that applies.
     pub(crate) logging: SlowLogging,

@@ -54,7 +54,7 @@ pub(crate) struct ResourceGroups {
     engine: Arc<Engine>,
     /// Groups by name in lower case.
     groups: RwLock<BTreeMap<String, Arc<ResourceGroup>>>,
-    /// One statement changes groups at a time.
+    /// Held by a statement that changes groups.
     pub changing: Mutex<()>,
     /// The processors that the program may use.
     processors: Vec<u32>,

@@ -5,7 +5,6 @@
 //! diagnostics, cancellation, counters, memory), and a [`SessionView`] of the session that runs the
 //! statement. Between two steps the session is free. A statement that changes rows runs as one step; a query
 //! whose client pulls rows runs one step for each batch.
-//! client pulls the rows runs one step for each batch.
 
 use crate::accounts::Access;
 use crate::instance::Instance;
@@ -57,7 +56,7 @@ pub(crate) struct StatementContext<'s> {
     pub(crate) exec: ExecutionContext<'s>,
     /// The session.
     pub(crate) session: SessionView<'s>,
-    /// How values are stored that columns cannot have.
+    /// Rules for values that do not fit their columns.
     pub(crate) rules: StoreRules,
     /// `NOW()`, with microseconds.
     pub(crate) now: Now,

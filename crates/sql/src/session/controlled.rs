@@ -4,7 +4,6 @@
 //! They apply while the thread works in the session; each call that works for a statement begins and ends
 //! here. Calls in between and new threads need no knowledge of them. Pages that the thread reads, and its
 //! waits for locks, are counted in the same way.
-//! between, and what starts threads, need not know. What the thread has pages read for, and how long it waits for locks, is counted likewise.
 
 use super::Session;
 use crate::accounts::Privilege;

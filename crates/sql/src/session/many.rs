@@ -4,7 +4,6 @@
 //! Each run is a statement of its own: it is counted, and undone alone if it fails. Work that does not differ
 //! is done once: checking that the plan is current, the begin and end of a statement, table locks. This
 //! applies to statements that change one row, within an open transaction; others run one by one.
-//! are run one by one.
 
 use super::prepared::Entry;
 use super::{Outcome, Session};

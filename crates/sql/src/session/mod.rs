@@ -260,8 +260,8 @@ impl Session {
         leafline_syntax::parse_within(sql, self.settings.lex_mode(), limits)
     }
 
-    /// Begins a statement. A KILL QUERY that arrived earlier was meant for another statement, so the cancel
-    /// token is set again.
+    /// Begins a statement. Rearms the cancel token, because a KILL QUERY that arrived earlier was meant for
+    /// another statement.
     fn begin_statement(&mut self, sql: StatementText<'_>) {
         self.cancel.rearm();
         server::statement_begins();

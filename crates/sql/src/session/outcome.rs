@@ -198,7 +198,7 @@ impl RowStream {
     /// The next rows like [`next_batch`](Self::next_batch), in whichever form they have.
     ///
     /// # Errors
-    /// As `next_batch`.
+    /// The errors of `next_batch`.
     pub fn next_chunk(&mut self, session: &mut Session) -> Result<Option<Arc<Chunk>>, MysqlError> {
         if !self.is_whole() {
             let batch = self.next_batch(session)?;

@@ -62,7 +62,7 @@ impl Modes {
     pub const NO_BACKSLASH_ESCAPES: Modes = Modes(1 << 20);
     /// A value that does not fit its column is an error.
     pub const STRICT_TRANS_TABLES: Modes = Modes(1 << 21);
-    /// As `STRICT_TRANS_TABLES`: every table has transactions.
+    /// Has the effect of `STRICT_TRANS_TABLES`, because every table has transactions.
     pub const STRICT_ALL_TABLES: Modes = Modes(1 << 22);
     /// Dates with a month or day of zero are refused.
     pub const NO_ZERO_IN_DATE: Modes = Modes(1 << 23);

@@ -3,10 +3,10 @@
 /// `session_track_transaction_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransactionInfo {
-    /// The client is not told.
+    /// Nothing is sent.
     #[default]
     Off,
-    /// The client is told what the transaction has done so far.
+    /// The client gets the state of the transaction.
     State,
 }
 

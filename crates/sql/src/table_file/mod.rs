@@ -191,7 +191,7 @@ impl<'p, R: Read> TableReader<'p, R> {
     /// The bytes of the next row; `None` after the last row, once the end frame was verified.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub(crate) fn next_row(&mut self) -> Result<Option<&[u8]>, MysqlError> {
         while self.at >= self.frame.len() {
             if self.ended {

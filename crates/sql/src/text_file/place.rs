@@ -16,7 +16,7 @@ pub(crate) fn open(path: &str, allowed: Option<&str>) -> Result<File, MysqlError
 /// Opens a regular file, like [`open`]. Opening a pipe would wait for its writer.
 ///
 /// # Errors
-/// As [`open`]; 29 if it is not a regular file.
+/// The errors of [`open`]; 29 if it is not a regular file.
 pub(crate) fn open_regular(path: &str, allowed: Option<&str>) -> Result<File, MysqlError> {
     let real = readable(path, allowed)?;
     if !real.is_file() {
@@ -71,7 +71,7 @@ pub(crate) fn for_backup(path: &str, allowed: Option<&str>, data: &Path) -> Resu
 /// The path of an existing backup.
 ///
 /// # Errors
-/// As [`for_backup`]; 29 if there is no such directory.
+/// The errors of [`for_backup`]; 29 if there is no such directory.
 pub(crate) fn of_backup(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
     let (directory, there) = backup_place(path, allowed)?;
     let real = resolved(&directory, &there, |e| not_found(path, e))?;

@@ -106,10 +106,10 @@ pub enum Scope {
     ReadOnly,
 }
 
-/// One system variable.
+/// A system variable.
 pub struct Variable {
     pub name: &'static str,
-    /// Where it can be set.
+    /// Where the variable can be set.
     pub scope: Scope,
     /// True for ON and OFF, which are 1 and 0 in expressions.
     pub is_switch: bool,
