@@ -33,7 +33,7 @@ use std::time::Instant;
 /// The options with which an instance is opened.
 #[derive(Clone, Debug)]
 pub struct InstanceOptions {
-    /// The engine underneath.
+    /// Options of the engine.
     pub engine: EngineOptions,
     /// System variables and their first global values, as `--set name=value` gives them; variables of the
     /// engine take effect before its options do (`start`).

@@ -23,6 +23,7 @@ pub struct Done {
 /// Rows that a statement makes itself: SHOW, EXPLAIN, CHECK TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowSet {
+    /// Names and types of the columns.
     pub columns: Vec<ColumnMeta>,
     /// The rows, each as long as `columns`.
     pub rows: Vec<Vec<Value>>,

@@ -16,7 +16,7 @@ use std::time::{Instant, SystemTime};
 pub struct SessionEntry {
     /// `CONNECTION_ID()`.
     pub id: u64,
-    /// The user's name.
+    /// Name of the user.
     pub user: String,
     /// The host of the client.
     pub host: String,

@@ -47,6 +47,7 @@ pub enum AuthPlugin {
 }
 
 impl AuthPlugin {
+    /// MySQL's name of the plugin.
     pub fn name(self) -> &'static str {
         match self {
             AuthPlugin::Native => "mysql_native_password",

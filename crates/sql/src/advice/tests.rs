@@ -197,7 +197,7 @@ fn what_was_run_is_the_workload() {
 fn what_is_built_to_verify_it_stays_only_if_it_gains() {
     let (_instance, mut session) = shop();
     let workload = "SELECT * FROM orders WHERE customer = 5";
-    // Entries that are examined, in place of time, which decides about no test.
+    // Counts examined entries, because no test may depend on time.
     let mut examined = |session: &mut Session, queries: &[&Query]| {
         let before = session.counters().access.leafline_entries_examined;
         queries.iter().try_for_each(|query| run(session, &query.sql))?;

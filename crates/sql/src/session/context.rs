@@ -54,7 +54,7 @@ impl SessionView<'_> {
 pub(crate) struct StatementContext<'s> {
     /// The session that runs the statement.
     pub(crate) exec: ExecutionContext<'s>,
-    /// The session.
+    /// The session that runs the statement.
     pub(crate) session: SessionView<'s>,
     /// Rules for values that do not fit their columns.
     pub(crate) rules: StoreRules,

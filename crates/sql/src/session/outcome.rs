@@ -46,6 +46,7 @@ pub enum ChunkValues {
 }
 
 impl Chunk {
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         match &self.values {
             ChunkValues::Columns(batch) => batch.rows,
@@ -157,6 +158,7 @@ impl RowStream {
         matches!(self.source, Source::Whole(_))
     }
 
+    /// Names and types of the columns.
     pub fn columns(&self) -> &Arc<[ColumnMeta]> {
         &self.columns
     }

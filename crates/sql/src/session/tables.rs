@@ -44,7 +44,7 @@ impl Session {
     /// Notes the tables that a statement uses, and waits for sessions that change them.
     ///
     /// # Errors
-    /// 1099, 1100 and 1223 under LOCK TABLES; 1205, 1213 (the transaction is rolled back), 1317.
+    /// 1099, 1100 and 1223 under LOCK TABLES; 1205, 1213 (after a rollback of the transaction), 1317.
     pub(crate) fn use_tables(&mut self, uses: &[TableUse]) -> Result<(), MysqlError> {
         if let Some(locked) = &self.locked_tables {
             uses.iter().try_for_each(|used| locked.allow(used))?;

@@ -111,9 +111,9 @@ pub struct Settings {
     pub optimizer_trace: TraceSettings,
     /// `transaction_isolation`.
     pub isolation: SessionIsolation,
-    /// `innodb_snapshot_isolation`: at REPEATABLE READ a row changed since the snapshot is not written to or locked.
+    /// `innodb_snapshot_isolation`: refuses to write or lock a row changed since the snapshot, at REPEATABLE READ.
     pub snapshot_isolation: bool,
-    /// `innodb_lock_wait_timeout`: seconds.
+    /// `innodb_lock_wait_timeout`: seconds that a statement waits for a row lock.
     pub lock_wait_timeout: u64,
     /// `lock_wait_timeout`: seconds that a statement waits for a metadata lock.
     pub metadata_lock_wait_timeout: u64,
@@ -214,7 +214,7 @@ pub struct Settings {
     pub net_write_timeout: u64,
     /// `block_encryption_mode`.
     pub block_encryption: BlockEncryption,
-    /// `group_concat_max_len`: bytes.
+    /// `group_concat_max_len`: limit of GROUP_CONCAT's result, bytes.
     pub group_concat_max_len: u64,
     /// `max_allowed_packet`: limit of a packet from the client, and of a string that a function makes; bytes.
     pub max_allowed_packet: u64,

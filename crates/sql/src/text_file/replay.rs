@@ -6,7 +6,7 @@ use leafline_table::run::{EntrySource, RunReader, RunWriter};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// The client's file.
+/// A client's file that can be rewound once.
 pub(crate) struct ClientInput<'f> {
     file: &'f mut dyn Read,
     /// The temporary file that takes the copy.

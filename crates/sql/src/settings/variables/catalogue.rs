@@ -1,4 +1,4 @@
-//! The system variables that do something, and those that tell what differs from server to server: how each is read and set.
+//! System variables with an effect, and variables that show how this server differs from others.
 
 use super::{
     Constant, Getter, Scope, Setter, Variable, flag, kept_number, number, of_session, on_off, only, settable,

@@ -108,6 +108,7 @@ pub enum Scope {
 
 /// A system variable.
 pub struct Variable {
+    /// The name, in lower case.
     pub name: &'static str,
     /// Where the variable can be set.
     pub scope: Scope,
