@@ -1,10 +1,10 @@
 //! Capability flags, on which client and server agree in the handshake.
 
-/// Set by every client of MySQL.
+/// Every client of MySQL sets this flag.
 pub const LONG_PASSWORD: u32 = 1;
 /// Affected rows count the rows found instead of the rows changed.
 pub const FOUND_ROWS: u32 = 1 << 1;
-/// 16-bit column flags.
+/// Column flags have 16 bits.
 pub const LONG_FLAG: u32 = 1 << 2;
 /// The handshake names a database.
 pub const CONNECT_WITH_DB: u32 = 1 << 3;
@@ -12,15 +12,15 @@ pub const CONNECT_WITH_DB: u32 = 1 << 3;
 pub const COMPRESS: u32 = 1 << 5;
 /// The client sends files that the server asks for.
 pub const LOCAL_FILES: u32 = 1 << 7;
-/// The protocol of MySQL 4.1; required.
+/// The client speaks the protocol of MySQL 4.1. The server requires it.
 pub const PROTOCOL_41: u32 = 1 << 9;
 /// The client is interactive: `interactive_timeout` holds instead of `wait_timeout`.
 pub const INTERACTIVE: u32 = 1 << 10;
-/// TLS after the handshake's first half.
+/// TLS begins after the first 32 bytes of the client's response.
 pub const SSL: u32 = 1 << 11;
 /// Status flags have the state of the transaction.
 pub const TRANSACTIONS: u32 = 1 << 13;
-/// Authentication of MySQL 4.1.
+/// The authentication answer is that of MySQL 4.1 and has a length.
 pub const SECURE_CONNECTION: u32 = 1 << 15;
 /// A query may have several statements.
 pub const MULTI_STATEMENTS: u32 = 1 << 16;
@@ -28,7 +28,7 @@ pub const MULTI_STATEMENTS: u32 = 1 << 16;
 pub const MULTI_RESULTS: u32 = 1 << 17;
 /// A prepared statement may have several results.
 pub const PS_MULTI_RESULTS: u32 = 1 << 18;
-/// Authentication by plugin.
+/// The handshake names an authentication plugin.
 pub const PLUGIN_AUTH: u32 = 1 << 19;
 /// The client sends connection attributes.
 pub const CONNECT_ATTRS: u32 = 1 << 20;

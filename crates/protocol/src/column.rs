@@ -1,7 +1,7 @@
 //! Column definitions and the type bytes of values.
 //!
-//! catalog "def", database, table, original table, name, original name: strings | 0x0c | collation u16 | longest value in bytes u32 |
-//! type u8 | flags u16 | decimals u8 | 2 zeros.
+//! Definition: catalog "def", database, table, original table, name, original name: strings | 0x0c | collation u16 | longest value
+//! in bytes u32 | type u8 | flags u16 | decimals u8 | 2 zeros.
 
 use crate::bytes::{Reader, put_string};
 use leafline_types::result_column::{ColumnFlags, ColumnMeta};
@@ -10,7 +10,7 @@ use leafline_types::{Collation, MysqlError, SqlType};
 /// Length of the fields after the names.
 const FIXED_BYTES: u8 = 0x0c;
 
-/// Type bytes.
+/// Type bytes of column definitions and parameters.
 pub mod field_type {
     #![allow(missing_docs)]
     pub const TINY: u8 = 1;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Name of the certificate in the database's directory.
 pub const CERTIFICATE_NAME: &str = "server-cert.pem";
-/// Name of its key.
+/// Name of the certificate's key in the database's directory.
 pub const KEY_NAME: &str = "server-key.pem";
 
 /// An error of reading, making or using a certificate.
@@ -107,7 +107,7 @@ impl Tls {
     /// Begins TLS with a client.
     ///
     /// # Errors
-    /// None that a client could cause.
+    /// The configuration cannot be used. No client can cause this.
     pub(crate) fn accept(&self) -> Result<ServerConnection, rustls::Error> {
         ServerConnection::new(self.config.clone())
     }

@@ -1,4 +1,4 @@
-//! Values of the binary protocol, in which prepared statements send rows and take parameters.
+//! Values of the binary protocol, the form of a prepared statement's rows and parameters.
 //!
 //! DECIMAL, JSON and strings are sent as strings after their length. Dates and times begin with the length of the parts that
 //! follow.

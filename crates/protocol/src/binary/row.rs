@@ -24,7 +24,7 @@ pub fn put_row(out: &mut Vec<u8>, batch: &Batch, row: usize, types: &[SqlType]) 
     }
 }
 
-/// Appends a row of a block.
+/// Appends a row of a [`RowBlock`].
 pub fn put_block_row(out: &mut Vec<u8>, rows: &RowBlock, row: usize, types: &[SqlType]) {
     let bitmap = begin_row(out, types.len());
     for (column, ty) in types.iter().enumerate() {

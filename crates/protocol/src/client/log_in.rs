@@ -71,7 +71,7 @@ pub struct TlsRequest<'l> {
 }
 
 impl Client {
-    /// Logs in over a stream.
+    /// Logs in over a stream: reads the greeting, begins TLS, proves the password, and begins compression.
     ///
     /// # Errors
     /// The server turns the client away, the connection breaks, or the client does not support the server.

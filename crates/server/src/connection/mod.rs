@@ -1,4 +1,4 @@
-//! One client's connection: lets the client in, then runs its commands one after the other until it leaves.
+//! Serves one client: lets the client in, then runs its commands one after the other until it leaves.
 
 mod cursor;
 mod fields;

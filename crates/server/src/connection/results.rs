@@ -20,7 +20,7 @@ pub(super) struct Delivery {
     types: Vec<SqlType>,
     /// The types of the values as the statement makes them.
     found: Vec<SqlType>,
-    /// For each column the character set that its texts are converted to; empty if no column is converted.
+    /// The character set that the texts of each column are converted to; empty if no column is converted.
     charsets: Vec<Option<Charset>>,
 }
 

@@ -180,7 +180,7 @@ impl Shared {
             // A client that has gone needs no answer.
             let _ = open.answer(stream);
         };
-        // Without a thread the connection is closed.
+        // The connection closes if the system has no thread.
         let _ = ThreadName::AnswerHttp(name).builder().stack_size(STACK_BYTES).spawn(run);
     }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Failures without a wait: people mistype.
 const FREE: u32 = 3;
-/// The first wait.
+/// The wait after the last free failure.
 const FIRST: Duration = Duration::from_millis(250);
 /// The longest wait.
 const LONGEST: Duration = Duration::from_secs(4);

@@ -19,8 +19,8 @@
 //! | server | 01 and the public key |
 //! | client | the password, encrypted: see `key_pair` |
 //!
-//! For an account that does not exist, or that does not allow the client's host, the packets are the same as for a wrong
-//! password.
+//! A client cannot tell a wrong password from an account that does not exist or does not allow its host: the packets are the
+//! same.
 
 mod failures;
 mod key_pair;
@@ -274,8 +274,8 @@ impl Exchange<'_> {
         self.take(self.answer.authentication.clone());
         let plugin = password.plugin();
         let used = self.answer.plugin.as_deref().unwrap_or(AuthPlugin::Native.name());
-        // Without a password both plugins give the same empty answer. Any other plugin says nothing: MariaDB's library begins with
-        // one that only waits for a request to switch, where it could not load the right one.
+        // Both plugins give the same empty answer for an empty password. An empty answer of any other plugin proves nothing: MariaDB's
+        // library begins with one that only waits for a request to switch, where it could not load the right one.
         let is_either = used.is_empty() || AuthPlugin::from_name(used).is_some();
         let is_no_password = password.is_none() && self.given.is_empty() && is_either;
         if used != plugin.name() && !is_no_password {

@@ -70,7 +70,7 @@ fn shown_type(column: &ColumnMeta) -> ExprType {
     }
 }
 
-/// A condition over rows that a statement has read itself.
+/// A bound condition over rows that a statement has read itself.
 pub(super) struct Filter {
     condition: [leafline_expr::Expr; 1],
     execution: Execution,

@@ -58,7 +58,7 @@ impl Session {
     /// Runs EXPLAIN FOR CONNECTION: shows the plan that a session is running; no rows if it runs no statement.
     ///
     /// # Errors
-    /// 1094 if there is no such session, 3012 if its statement has no plan.
+    /// 1094 for an unknown session, 3012 if its statement has no plan.
     pub(super) fn explain_connection(
         &mut self,
         id: u64,

@@ -85,7 +85,7 @@ fn opened(session: &mut Session, table: TableName, alias: Ident) -> Result<OpenH
 /// Runs `HANDLER name CLOSE`.
 ///
 /// # Errors
-/// 1109 if there is no such handler, 1192 under LOCK TABLES.
+/// 1109 for an unknown handler, 1192 under LOCK TABLES.
 pub(super) fn close(session: &mut Session, name: &Ident) -> Result<(), MysqlError> {
     if session.has_only_locked_tables() {
         return Err(MysqlError::active_transaction());
@@ -97,8 +97,8 @@ pub(super) fn close(session: &mut Session, name: &Ident) -> Result<(), MysqlErro
 /// Runs `HANDLER name READ`; `text` is the statement with its parameters.
 ///
 /// # Errors
-/// 1109 if there is no such handler, 1176 if there is no such index, 1070 for more values than the index has parts, 1192 under
-/// LOCK TABLES.
+/// 1109 for an unknown handler, 1176 for an unknown index, 1070 for more values than the index has parts, 1192 under LOCK
+/// TABLES.
 pub(super) fn read(
     session: &mut Session,
     name: &Ident,

@@ -148,7 +148,7 @@ fn sum_of_rows(session: &mut Session, table: &TableDef) -> Result<u64, MysqlErro
             row_text.clear();
             for column in 0..types.len() {
                 let start = row_text.len();
-                // With lengths, no two different rows have the same text.
+                // The lengths give different rows different texts.
                 let is_null = !columns.append(row, column, &mut row_text);
                 let length = if is_null { u64::MAX } else { (row_text.len() - start) as u64 };
                 row_text.extend_from_slice(&length.to_le_bytes());

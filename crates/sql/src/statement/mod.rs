@@ -14,7 +14,7 @@
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
 //! | `hypothetical` | CREATE INDEX .. HYPOTHETICAL |
 //! | `views` | CREATE, ALTER and DROP VIEW |
-//! | `programs` | DROP of stored programs, of which there are none |
+//! | `programs` | DROP of stored programs, which do not exist |
 //! | `shown` | SHOW |
 //! | `storage_engines` | ENGINE of a table |
 //! | `metadata` | which tables DDL keeps others away from |

@@ -201,7 +201,7 @@ fn change(
         PartitionChange { scheme, kept: kept.collect(), moved: moved.collect(), control: control.clone() }
     };
     let same = |kept: Vec<Option<usize>>, moved: Vec<usize>| of_scheme(scheme.clone(), kept, moved);
-    // With another number of hash partitions all rows move.
+    // All rows of a hash-partitioned table move when the number of partitions changes.
     let counted = |partitions: Vec<PartitionSpec>| -> Result<PartitionChange, MysqlError> {
         let kept = vec![None; partitions.len()];
         check_count(partitions.len())?;

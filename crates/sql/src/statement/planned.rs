@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// How much detail of its choices the optimizer records.
+/// The detail in which the optimizer records its choices.
 #[derive(Clone, Copy)]
 struct ExplainDetail {
     /// Candidates that were not chosen.

@@ -1,8 +1,8 @@
-//! Statements about accounts, and the privileges that all statements ask for.
+//! Statements about accounts, and the check of privileges for all statements.
 //!
 //! | module | has |
 //! |---|---|
-//! | `authorize` | the privileges that statements ask for before they run |
+//! | `authorize` | the check of a statement's privileges before it runs |
 //! | `users` | CREATE USER, ALTER USER, DROP USER, RENAME USER, SET PASSWORD |
 //! | `grants` | GRANT and REVOKE |
 //! | `restored` | INSERT into the grant tables |

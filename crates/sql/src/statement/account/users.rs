@@ -1,4 +1,4 @@
-//! CREATE USER, ALTER USER, DROP USER, RENAME USER and SET PASSWORD. Each changes all of its accounts or none.
+//! CREATE USER, ALTER USER, DROP USER, RENAME USER and SET PASSWORD. Each statement changes all of its accounts or none.
 
 use crate::accounts::grant_tables::{MAX_HOST, MAX_USER};
 use crate::accounts::password::{AuthPlugin, StoredPassword};

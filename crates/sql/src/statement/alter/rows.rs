@@ -15,13 +15,13 @@ use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where the value of a column comes from.
+/// The source of a column's values.
 pub(super) enum Source {
     /// A column of the old row, as it is.
     Same(usize),
     /// A column of the old row, converted from its type.
     Converted(usize),
-    /// The same value in every row.
+    /// One value for every row.
     Constant(Value),
     /// The value is computed from other columns.
     Computed,

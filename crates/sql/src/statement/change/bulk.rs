@@ -1,9 +1,9 @@
 //! Bulk load: an INSERT that fills an empty table builds its trees from the rows instead of changing them row by row.
 //!
-//! The first rows are inserted row by row. When there are `leafline_bulk_load_rows` of them, or 4 MiB, the statement takes them
-//! back and gives them, with all later rows, to a [`TableLoader`]. The loader sorts rows by key and writes them once, past the
-//! log; one commit of the catalog makes them known. From then on no other session writes to the table
-//! (`MetadataMode::NoWrite`), and readers see it empty until the end.
+//! The statement inserts its first rows row by row. After `leafline_bulk_load_rows` rows, or 4 MiB, it takes the rows back and
+//! gives them, with all later rows, to a [`TableLoader`]. The loader sorts rows by key and writes them once, past the log; one
+//! commit of the catalog makes them known. While the loader works no other session writes to the table
+//! (`MetadataMode::NoWrite`), and readers see the table empty.
 //!
 //! A statement stays row by row where a load would disturb others: in a transaction of several statements, for a table that has
 //! rows, that others write to, or whose keys foreign keys may wait for, and where the statement names partitions.
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Bytes of values that start a load, whatever the number of rows.
 const MANY_BYTES: usize = 4 << 20;
 
-/// How the rows of an INSERT are written.
+/// The way in which an INSERT writes its rows.
 pub(super) enum Bulk {
     /// Row by row.
     Off,
@@ -35,7 +35,7 @@ pub(super) enum Bulk {
     Loading(Box<Loading>),
 }
 
-/// How the rows of an INSERT were written.
+/// The way in which an INSERT has written its rows.
 pub(super) enum Finished {
     /// Row by row.
     Rows,

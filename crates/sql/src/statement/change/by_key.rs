@@ -12,7 +12,7 @@ use leafline_types::{MysqlError, Value};
 
 /// The result of a search by key.
 pub(super) enum Found {
-    /// There is no such row.
+    /// No row has the key.
     Nothing,
     /// A row, locked: its key and its columns.
     Row(Vec<u8>, Vec<Value>),

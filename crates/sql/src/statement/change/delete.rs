@@ -1,4 +1,4 @@
-//! DELETE.
+//! DELETE: deletes the found rows of each target, and applies foreign keys.
 
 use super::foreign::ignoring;
 use super::found_rows::RowChange;

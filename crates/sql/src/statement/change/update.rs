@@ -1,4 +1,4 @@
-//! UPDATE.
+//! UPDATE: computes the assignments for each found row, stores the changed rows, and applies foreign keys.
 
 use super::foreign::ignoring;
 use super::found_rows::RowChange;

@@ -1,4 +1,4 @@
-//! INSERT and REPLACE.
+//! INSERT, REPLACE and LOAD DATA: complete each row, check it, and write it or give it to a load.
 
 mod load;
 
