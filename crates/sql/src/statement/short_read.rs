@@ -1,7 +1,8 @@
-//! Runs a planned SELECT of a few rows along one access path again, from the parameters to the rows without operators.
+//! Short reads: runs a planned SELECT of a few rows along one access path again, from the parameters to the rows, without
+//! operators.
 //!
-//! Each later execution of a plan tries the short way (`RowScan`). If it does not apply, operators run as usual, and some
-//! executions pass before the next try.
+//! Each later execution of a plan tries a short read (`ShortRead` in [`crate::plans`]). If the short read does not suffice,
+//! operators run as usual, and some executions pass before the next try.
 
 use crate::plans::Planned;
 use crate::result::ColumnMeta;
@@ -24,7 +25,7 @@ impl Session {
         Arc::new(Chunk { columns: columns.clone(), values: ChunkValues::Rows(RowBlock::default()) })
     }
 
-    /// Runs a planned statement the short way; `None` if it has to run by its operators.
+    /// Runs a planned statement by a short read; `None` if its operators have to run.
     ///
     /// # Errors
     /// MySQL's.

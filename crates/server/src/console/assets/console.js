@@ -1,4 +1,4 @@
-// The views of the console, and the way between them.
+// The views of the console, and the navigation between them.
 
 import { areas, bytes, count, h, lines, moment, percent, table, time } from './draw.js';
 import { drawPlan } from './plan.js';
@@ -7,7 +7,7 @@ const main = document.getElementById('main');
 const server = document.getElementById('server');
 const TOP = 8;
 
-/** Which view is shown: what belongs to another one that was begun before is thrown away. */
+/** Number of the current view. Results of an earlier view are dropped. */
 let shown = 0;
 let timer = null;
 
@@ -34,7 +34,7 @@ function lost(text) {
   server.classList.add('lost');
 }
 
-/** Draws a view now and, if it has a pace, again and again. */
+/** Draws a view now and, with a pace, again every `pace` milliseconds. */
 function show(draw, pace) {
   shown += 1;
   const mine = shown;
@@ -50,7 +50,7 @@ function show(draw, pace) {
   again();
 }
 
-/** The way to another view. */
+/** Makes a link to another view. */
 function link(text, view, parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
   return h('a', { href: `#${view}?${new URLSearchParams(given)}` }, text);
@@ -81,7 +81,7 @@ function viewStatements() {
 
 const key = (id) => (id ? `${id.schema ?? ''} ${id.digest}` : '');
 
-/** The load over time; returns the colours of kinds of statements. */
+/** Draws the load over time. Returns the colour numbers of the statements. */
 function load(chart, { samples, statements: listed }) {
   const texts = new Map(listed.map((statement) => [key(statement.id), statement.text]));
   const sums = new Map();
@@ -99,7 +99,7 @@ function load(chart, { samples, statements: listed }) {
     values[top.length] += rest[0] / seconds;
     values.forEach((value, number) => series[number].push(value));
   }
-  // The others are of their own colour.
+  // Empty series make the other statements the last one, so that they keep their own colour.
   while (series.length <= TOP) series.splice(series.length - 1, 0, samples.map(() => 0));
   const legend = top.map((id, number) => h('li', {}, h('span', { class: `swatch f${number}` }), h('span', { class: 'sql' }, short(texts.get(id) ?? '…', 90))));
   chart.replaceChildren(areas('Statements at work over the last half hour', samples.map((sample) => sample.at), series, (value) => count(value)),
@@ -386,7 +386,7 @@ function proposals({ seconds_ago: ago, rows }) {
   });
 }
 
-// The way between them
+// Navigation
 
 const VIEWS = { statements: viewStatements, plan: viewPlan, live: viewLive, indexes: viewIndexes, map: viewMap, advice: viewAdvice };
 const UNDER = { plan: 'statements', map: 'indexes' };

@@ -1,13 +1,13 @@
-// Elements, figures and charts.
+// Makes elements, formats figures and draws charts.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An element with attributes and children; what is no element becomes text. */
+/** Makes an element with attributes and children. A child that is no element becomes text. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same within an SVG. */
+/** Makes an SVG element with attributes and children. */
 export function s(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -59,7 +59,7 @@ export function moment(millis) {
 
 const clock = (millis) => new Date(millis).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** A round number that is not less. */
+/** Returns the next round number that is not less. */
 function ceiling(n) {
   if (!(n > 0)) return 1;
   const size = 10 ** Math.floor(Math.log10(n));
@@ -82,7 +82,7 @@ function frame(width, height, most, times, label) {
   return { x, y, parts };
 }
 
-/** Areas one upon the other: `series` are lists of as many values as there are times. */
+/** Draws stacked areas. Each list of `series` has a value for each time. */
 export function areas(title, times, series, label, height = 190) {
   const width = 1000;
   const sums = times.map((_, at) => series.reduce((sum, values) => sum + values[at], 0));
@@ -98,7 +98,7 @@ export function areas(title, times, series, label, height = 190) {
   return s('svg', { class: 'chart', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': title }, parts);
 }
 
-/** One or two lines. */
+/** Draws one or two lines. */
 export function lines(title, times, series, label, height = 120) {
   const width = 420;
   const most = ceiling(Math.max(...series.flat(), 0));
@@ -110,7 +110,7 @@ export function lines(title, times, series, label, height = 120) {
   return s('svg', { class: 'chart', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': title }, parts);
 }
 
-/** A table that is sorted by clicking: columns are [name, what shows a row, what it is sorted by, whether it is text]. */
+/** Makes a table that is sorted by clicking. A column is [name, function that shows a row, function that gives its sort key, whether it is text]. */
 export function table(columns, rows, sorted, resort) {
   const sort = columns.find(([name]) => name === sorted.by)?.[2];
   const ordered = sort ? [...rows].sort((a, b) => {

@@ -1,10 +1,10 @@
-// A plan as a picture: its steps from the result down to the tables, with what was expected and what happened.
+// Draws a plan: its steps from the result down to the tables, with expected and actual figures.
 
 import { count, h, s, time } from './draw.js';
 
 const WIDTH = 274, HEIGHT = 92, ACROSS = 22, DOWN = 40, LETTERS = 40;
 
-/** The picture of a plan, and what is to be said of the step that is chosen. */
+/** Draws a plan, and shows the details of the chosen step. */
 export function drawPlan(picture) {
   const detail = h('div', { class: 'panel', 'aria-live': 'polite' }, h('p', { class: 'soft' }, 'Choose a step to see its conditions, and the ways that were not taken.'));
   const parts = picture.parts.map(({ title, root }) => [title ? h('h2', {}, title) : null, h('div', { class: 'panel scroll' }, tree(root, detail))]);
@@ -40,7 +40,7 @@ function tree(root, detail) {
   return picture;
 }
 
-/** How far an estimate is off. */
+/** Returns the q-error of a step's estimate: how many times it is off. */
 function error(step) {
   const { actual } = step;
   if (!actual || actual.loops === 0) return 1;
