@@ -87,7 +87,7 @@ pub(super) fn create_table(
     published
 }
 
-/// Makes a table of the session's own, which is filled, known to all sessions.
+/// Commits the rows of the session's own table, and makes the table known to all sessions.
 pub(super) fn publish(
     session: &mut Session,
     table: &Arc<TableDef>,
