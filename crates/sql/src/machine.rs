@@ -1,8 +1,8 @@
 //! The memory of the machine, as far as this process may use it.
 //!
 //! The least of: the memory of the machine; the limits of the process's control group and of the groups above
-//! it, in both versions of control groups; the limits on its address space and its data (`ulimit -v`, `ulimit
-//! -d`).
+//! it, in both versions of control groups; the limits on its address space and its data
+//! (`ulimit -v`, `ulimit -d`).
 
 use rustix::process::{Resource, getrlimit};
 use std::fs::read_to_string;

@@ -8,9 +8,9 @@
 //! | `tables_priv` | privileges on a table |
 //! | `columns_priv`, `procs_priv` | none: Leafline has no privileges on columns and routines |
 //!
-//! One transaction writes all rows. The only statement that may change these tables is an INSERT of
-//! well-formed rows, as in a dump of all databases ([`is_readable`]); others fail with 1142, so that the
-//! tables stay readable.
+//! One transaction writes all rows. The only change of these rows that a statement may make is an INSERT, as
+//! in a dump of all databases; other changes fail with 1142. A row that could not be read back
+//! ([`is_readable`]) fails with 1105, so that the tables stay readable.
 //!
 //! The `mysql.user` of an older database has fewer columns. An upgrade copies its rows to a table of the
 //! current form, `user_upgraded`, which then takes its place by one change of the catalog. After a crash the

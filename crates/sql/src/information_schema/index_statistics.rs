@@ -1,6 +1,6 @@
 //! `information_schema.INNODB_INDEX_STATS`: the layout of the trees of indexes in the file. The first columns
-//! are those of Percona's table of that name; the others are estimates from a sample of leaves. `leafline
-//! inspect` reads all leaves.
+//! are those of Percona's table of that name; the others are estimates from a sample of leaves.
+//! `leafline inspect` reads all leaves.
 
 use super::sizes::Sizes;
 use super::{
