@@ -1,7 +1,8 @@
-//! A lookup join that goes on as a hash join if more is looked up than was expected.
+//! A lookup join that becomes a hash join if its lookups exceed the estimate.
 //!
-//! Between two batches of outer rows it asks what the lookups have cost. When it is as much as reading and hashing the table will cost, the outer rows that were not looked up
-//! yet become the probe side of a hash join. Each outer row is joined in one of the two ways, so that what was delivered stays right.
+//! Between two batches of outer rows the operator checks what the lookups have cost. Once they have cost as much as reading and
+//! hashing the table will, the outer rows that were not looked up become the probe side of a hash join. Each outer row is joined
+//! by one of the two methods, so that delivered rows stay valid.
 
 use super::hash_join::HashJoin;
 use super::lookup_join::LookupJoin;

@@ -1,8 +1,9 @@
-//! The first rows by a plan that was chosen on an estimate, with another plan at hand should that have been wrong.
+//! The first rows of a plan that was chosen by an estimate, with a fallback for the case that the estimate is wrong.
 //!
-//! A LIMIT through an index that gives the order is cheap if rows that pass are spread evenly, and as bad as can be if they all lie at the end. Rows
-//! are held until the plan has all it was asked for, so that it can be given up without having shown any; it is when it has examined as many
-//! entries as the other plan would have cost. What is done is then at most about twice what the better one of both needs.
+//! A LIMIT through an index that provides the order is cheap if passing rows are spread evenly, and very expensive if all lie at
+//! the end. Rows are held until the primary plan is complete, so that it can be given up before any row is shown. That happens
+//! once it has examined as many entries as the fallback would cost. The total is then at most about twice the price of the better
+//! plan.
 
 use super::limit::resolve;
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
@@ -20,13 +21,13 @@ pub(super) struct AdaptivePlan {
     delivering: Delivering,
 }
 
-/// Which plan delivers.
+/// The plan that delivers rows.
 enum Delivering {
-    /// It is not decided yet.
+    /// Neither plan has run yet.
     Undecided,
-    /// The primary one, without a budget.
+    /// The primary plan, without a budget.
     Primary,
-    /// The primary one has delivered all.
+    /// The rows of the completed primary plan.
     Held(VecDeque<Batch>),
     /// The fallback.
     Fallback,
@@ -44,7 +45,7 @@ impl AdaptivePlan {
     /// Runs the primary plan to its end within its budget.
     fn begin(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Delivering, MysqlError> {
         let (_, rows) = resolve(&self.limit, cx.eval.parameters)?;
-        // The budget of an adaptive plan around this one decides.
+        // The budget of a surrounding adaptive plan decides.
         if rows > MAX_HELD_ROWS || cx.budget.most.is_some() {
             return Ok(Delivering::Primary);
         }

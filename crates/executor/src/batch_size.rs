@@ -1,8 +1,8 @@
-//! Batches are bounded by bytes as well as by rows.
+//! Batches are limited by bytes as well as by rows.
 //!
-//! Operators that copy rows (sorts, joins, files that are read) end a batch at [`BATCH_ROWS`] rows or at [`BATCH_BYTES`] bytes, whichever
-//! comes first. Rows are only measured one by one where some are long: a row is long if [`BATCH_ROWS`] like it are many times
-//! [`BATCH_BYTES`].
+//! Operators that copy rows (sorts, joins, file readers) end a batch at [`BATCH_ROWS`] rows or at [`BATCH_BYTES`] bytes,
+//! whichever comes first. They measure rows one by one only where some are long: a row is long if [`BATCH_ROWS`] such rows take
+//! many times [`BATCH_BYTES`].
 
 use super::BATCH_ROWS;
 use crate::params::{BATCH_BYTES, FIXED_VALUE_BYTES, LONG_ROW_BYTES};
@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 
-/// The bytes of a batch's rows, if some of them are long.
+/// The sizes of a batch's rows in bytes, if some rows are long.
 #[derive(Clone, Default)]
 pub(super) struct RowBytes(Option<Arc<[usize]>>);
 
@@ -27,7 +27,7 @@ impl RowBytes {
         RowBytes(Some(bytes.collect()))
     }
 
-    /// The bytes of a row; 0 if none of its batch is long.
+    /// Returns the bytes of a row; 0 if no row of its batch is long.
     pub fn get(&self, row: usize) -> usize {
         self.0.as_ref().map_or(0, |bytes| bytes[row])
     }
@@ -37,7 +37,7 @@ impl RowBytes {
         self.0.is_some()
     }
 
-    /// How many of the first of `rows` make a batch: at least one.
+    /// Returns how many of the first of `rows` make a batch: at least one.
     pub fn first_of(&self, rows: impl ExactSizeIterator<Item = usize>) -> usize {
         let all = rows.len();
         if !self.has_long() {
@@ -53,7 +53,7 @@ impl RowBytes {
     }
 }
 
-/// The bytes of a column's longest value.
+/// Returns the bytes of a column's longest value.
 fn longest(column: &ArrayRef) -> usize {
     let of_offsets =
         |offsets: &[i32]| offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize).max().unwrap_or(0);
@@ -72,7 +72,7 @@ fn value_bytes(column: &ArrayRef, row: usize) -> usize {
     }
 }
 
-/// The error that copying rows ended with: 1038 for strings that no batch has room for.
+/// Converts the error of copying rows: 1038 for strings that no batch has room for.
 pub(super) fn copy_failed(error: ArrowError) -> MysqlError {
     match error {
         ArrowError::OffsetOverflowError(bytes) => MysqlError::with_message(

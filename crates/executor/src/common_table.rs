@@ -1,4 +1,4 @@
-//! Tables that a statement makes for itself: the queries of WITH, run once for all places that name them, and recursion.
+//! Common tables, computed once for all their references, and recursion.
 
 use super::known_rows::SeenRows;
 use super::stored_rows::{RowsToStore, StoredReader, StoredRows};
@@ -9,7 +9,7 @@ use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
-/// The rows of a common table. Who asks for them first makes them.
+/// Reads a common table. The first reader computes its rows.
 pub(super) struct CommonTableScan {
     number: usize,
     rows: Option<StoredReader>,
@@ -82,7 +82,7 @@ fn common_rows(number: usize, cx: &mut ExecutionContext<'_>) -> Result<Arc<Store
     Ok(rows)
 }
 
-/// All rows of an operator.
+/// Reads all rows of an operator.
 fn all_rows(
     root: &mut BoxedOperator,
     types: &Arc<[ExprType]>,
@@ -95,7 +95,7 @@ fn all_rows(
     rows.take()
 }
 
-/// The rows that the round before added to a recursive table.
+/// Reads the work table of a recursive common table: the rows that the preceding round added.
 pub(super) struct WorkTableScan {
     number: usize,
     rows: Option<StoredReader>,
@@ -114,16 +114,16 @@ impl Operator for WorkTableScan {
     }
 }
 
-/// The rows of a recursive table: those of its first part, then, round after round, what the others make of the rows that
-/// were added by the round before.
+/// Computes a recursive common table: the rows of its first part, then, round after round, the rows that the recursive steps make
+/// of the rows added by the preceding round.
 pub(super) struct RecursiveUnion {
     union: Arc<plan::RecursiveUnion>,
     seed: Option<BoxedOperator>,
-    /// With UNION DISTINCT: the rows there are.
+    /// With UNION DISTINCT: the rows so far.
     seen: Option<SeenRows>,
     added: RowsToStore,
     step: Option<BoxedOperator>,
-    /// The next of the steps in this round.
+    /// The next step of this round.
     next_step: usize,
     rounds: u64,
     profiled: bool,
@@ -143,7 +143,7 @@ impl RecursiveUnion {
         }
     }
 
-    /// The next operator to take rows from; `None` when a round has added nothing.
+    /// Returns the operator to read next; `None` when a round has added nothing.
     fn current(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<&mut BoxedOperator>, MysqlError> {
         if self.seed.is_some() {
             return Ok(self.seed.as_mut());

@@ -1,4 +1,4 @@
-//! Methods of the execution context that operators use: scans, and figures of what runs.
+//! Methods of the execution context that operators use: scans, and run-time figures.
 
 use super::ExecutionContext;
 use leafline_access::ScanContext;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 impl<'a> ExecutionContext<'a> {
-    /// The part of the context that access paths need.
+    /// Returns the part of the context that access paths need.
     pub fn scan(&mut self) -> ScanContext<'_, 'a> {
         ScanContext {
             eval: &mut self.eval,
@@ -18,13 +18,13 @@ impl<'a> ExecutionContext<'a> {
         }
     }
 
-    /// Pages read from the device until now by everybody, and pages asked for by this thread.
+    /// Returns the number of pages read from the device so far by all threads, and of pages requested by this thread.
     pub(super) fn pages(&self) -> (u64, u64) {
         let stats = self.view.core().store().stats();
         (stats.page_reads.load(Ordering::Relaxed), stats.page_requests.own())
     }
 
-    /// Runs a step of the access path on the inner side of a join, and keeps its figures if wanted.
+    /// Runs a step of the access path on the inner side of a join, and records its figures if wanted.
     pub(super) fn measured<T>(
         &mut self,
         scan: &plan::Scan,
@@ -44,7 +44,7 @@ impl<'a> ExecutionContext<'a> {
         result
     }
 
-    /// The access path on the inner side of a join is entered so many times.
+    /// Counts starts of the access path on the inner side of a join.
     pub(super) fn count_loops(&mut self, scan: &plan::Scan, loops: usize) {
         if let Some(node) = self.profile.as_mut().and_then(|profile| profile.node_mut(scan.id)) {
             node.loops += loops as u64;

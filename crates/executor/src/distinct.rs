@@ -1,7 +1,7 @@
-//! Each row once, the first of its equals.
+//! Delivers each distinct row once, the first of equal ones.
 //!
-//! When memory is used up, what is known stays, and rows that are not known go to files by their keys; then these are made distinct,
-//! one after the other.
+//! When memory runs out, the known rows stay in memory, and unknown rows go to files by their keys; then these files are made
+//! distinct, one after another.
 
 use super::gather::batch_bytes;
 use super::spill::{Partitions, SpillFile};
@@ -21,11 +21,11 @@ pub(super) struct Distinct {
     encoder: KeyEncoder,
     keys: EncodedKeys,
     seen: KeyTable,
-    /// Where rows go that are not in `seen`, once nothing is added to it.
+    /// Files for rows that are not in `seen`, once nothing is added to it.
     unknown: Option<Partitions>,
-    /// Files whose rows are still to be made distinct; none of them is in what was delivered.
+    /// Files whose rows are still to be made distinct; no row in them equals a delivered one.
     waiting: Vec<SpillFile>,
-    /// The input was read to its end, and replaced by a file.
+    /// The input was read to its end, and a file has replaced it.
     reads_files: bool,
     held: Held,
 }

@@ -5,7 +5,7 @@ use leafline_planner::explain::{Change, explain_json};
 use leafline_planner::plan::PlanParts;
 use leafline_types::Value;
 
-/// The lines of a document that say nothing of prices.
+/// Returns the lines of a document without prices.
 fn lines(database: &Database, sql: &str) -> Vec<String> {
     let text = explain_json(Some(&database.plan(sql)), &PlanParts::default(), Change::None).document();
     assert!(leafline_types::Json::parse(&text).is_ok(), "{text}");

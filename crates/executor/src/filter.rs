@@ -1,4 +1,4 @@
-//! Rows for which every condition is true.
+//! Delivers the rows for which every condition is true.
 
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_expr::{Expr, evaluate_filter, row_passes};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(super) struct Filter {
     input: BoxedOperator,
     conditions: Arc<[Expr]>,
-    /// Where the conditions assign user variables: the input's rows that were not looked at, and the first of them.
+    /// If the conditions assign user variables: the input rows that remain, and the position of the first of them.
     waiting: Option<(Batch, usize)>,
 }
 
@@ -18,7 +18,7 @@ impl Filter {
         Filter { input, conditions, waiting: None }
     }
 
-    /// The next row alone: what is computed of it above, and what the conditions do with the rows behind it, may depend on each other.
+    /// Delivers a single row, because expressions above and the conditions on the following rows may depend on each other.
     fn next_row(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         loop {
             let (batch, from) = match self.waiting.take() {

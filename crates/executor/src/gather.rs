@@ -1,4 +1,4 @@
-//! Rows picked from many batches: sorted rows, the build side of a join.
+//! Picks rows from many batches: sorted rows, the build side of a join.
 
 use super::BATCH_ROWS;
 use super::batch_size::{RowBytes, copy_failed};
@@ -15,17 +15,17 @@ pub(super) struct RowRef {
     pub row: u32,
 }
 
-/// Batches that are kept to pick rows from.
+/// Batches that are kept so that rows can be picked from them.
 #[derive(Default)]
 pub(super) struct RowStore {
     batches: Vec<Batch>,
     rows: usize,
-    /// Per batch; empty as long as none has long rows.
+    /// The sizes of rows for each batch; empty while no batch has long rows.
     row_bytes: Vec<RowBytes>,
 }
 
 impl RowStore {
-    /// Keeps a batch; gives its number.
+    /// Keeps a batch and returns its number.
     pub fn push(&mut self, batch: Batch) -> u32 {
         self.rows += batch.rows;
         let bytes = RowBytes::of(&batch);
@@ -42,12 +42,12 @@ impl RowStore {
         !self.row_bytes.is_empty()
     }
 
-    /// The bytes of a row; 0 if none of its batch is long.
+    /// Returns the bytes of a row; 0 if no row of its batch is long.
     pub fn row_bytes(&self, row: RowRef) -> usize {
         self.row_bytes.get(row.batch as usize).map_or(0, |bytes| bytes.get(row.row as usize))
     }
 
-    /// How many of the first of `rows` make a batch: at least one.
+    /// Returns how many of the first of `rows` make a batch: at least one.
     fn first_of(&self, rows: &[RowRef]) -> usize {
         if !self.has_long() {
             return rows.len().min(BATCH_ROWS);
@@ -65,19 +65,19 @@ impl RowStore {
         self.rows
     }
 
-    /// The batches, by their numbers.
+    /// Returns the batches in the order of their numbers.
     pub fn batches(&self) -> &[Batch] {
         &self.batches
     }
 
-    /// Adds a batch of one row of NULLs; gives the row.
+    /// Adds a batch of one row of NULLs and returns that row.
     pub fn push_null_row(&mut self, types: &[ExprType]) -> RowRef {
         let columns = types.iter().map(|ty| new_null_array(&arrow_type(&ty.sql), 1)).collect();
         self.batches.push(Batch { columns, rows: 1 });
         RowRef { batch: (self.batches.len() - 1) as u32, row: 0 }
     }
 
-    /// The rows, in the order given, as columns.
+    /// Returns the rows as columns, in the order given.
     pub fn gather(&self, rows: &[RowRef]) -> Result<Vec<ArrayRef>, MysqlError> {
         let Some(first) = self.batches.first() else { return Ok(Vec::new()) };
         if let [only] = self.batches.as_slice() {
@@ -103,7 +103,7 @@ impl RowStore {
     }
 }
 
-/// Bytes of memory that a batch holds.
+/// Returns the bytes of memory that a batch holds.
 pub fn batch_bytes(batch: &Batch) -> usize {
     batch.columns.iter().map(|column| column.get_array_memory_size()).sum()
 }

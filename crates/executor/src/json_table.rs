@@ -1,4 +1,4 @@
-//! The rows of JSON_TABLE. The document is read whole; its rows are made part by part, as they are asked for.
+//! Delivers the rows of JSON_TABLE. The document is read whole; its rows are made part by part, as they are asked for.
 
 use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use crate::params::{BATCH_GROWTH, FIRST_JOINED_ROWS};
@@ -12,9 +12,9 @@ use std::sync::Arc;
 pub(super) struct JsonTable {
     table: Arc<bound::JsonTable>,
     types: Arc<[ExprType]>,
-    /// The document, and the places of the parts of it that rows were not made of yet; none before it was read.
+    /// The document and the places of its remaining parts; none before it is read.
     parts: Option<Parts>,
-    /// The number of the last part that rows were made of.
+    /// The number of the last part whose rows were made.
     ordinal: u64,
     goal: usize,
 }

@@ -1,4 +1,4 @@
-//! Which rows a recursive table has: the keys of the last ones in memory, and when that is used up, the others in files
+//! The set of rows that a recursive common table has: the latest keys in memory and, when memory runs out, the others in files
 //! ([`leafline_table::run::KeySet`]).
 
 use super::ExecutionContext;
@@ -14,7 +14,7 @@ pub(super) struct SeenRows {
     encoder: KeyEncoder,
     keys: EncodedKeys,
     latest: KeyTable,
-    /// None of these is among the latest.
+    /// Keys in files; none of them is among the latest.
     others: Option<KeySet>,
     held: Held,
 }
@@ -30,7 +30,7 @@ impl SeenRows {
         }
     }
 
-    /// The first of equal rows that were not known; they are known now.
+    /// Returns the first of equal unknown rows, and adds them to the set.
     pub fn add(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<Selection, MysqlError> {
         let columns: Vec<Datum> = batch.columns.iter().cloned().map(Datum::Array).collect();
         self.encoder.encode(&columns, batch.rows, &mut self.keys)?;
@@ -48,7 +48,7 @@ impl SeenRows {
         Ok(Selection::from_bits(new))
     }
 
-    /// Of each row of the batch, whether its key is in a file; nothing if there is none.
+    /// Returns for each row of the batch whether its key is in a file; empty if there is no file.
     fn in_files(&self, rows: usize, cx: &ExecutionContext<'_>) -> Result<Vec<bool>, MysqlError> {
         let Some(others) = &self.others else { return Ok(Vec::new()) };
         let mut unknown: Vec<usize> =

@@ -1,6 +1,6 @@
-//! For each outer row the rows of a query that depends on it: LATERAL.
+//! LATERAL: joins each outer row with the rows of a query that depends on it.
 //!
-//! The query's operators are made anew for each outer row; what they held is given back behind it. Joined rows are put together into
+//! The query's operators are built anew for each outer row and release their memory after it. Joined rows are collected in
 //! batches that grow, so that a LIMIT runs the query for few rows.
 
 use super::batch_size::RowBytes;
@@ -27,21 +27,21 @@ pub(super) struct LateralJoin {
     held: Held,
 }
 
-/// Outer rows, and the next of them that the query is run for.
+/// A batch of outer rows, and the next row that the query runs for.
 struct Current {
     batch: Batch,
     bytes: RowBytes,
     captures: Vec<Datum>,
     row: usize,
-    /// The query at work for the row before, what it depends on, and whether it has given a row.
+    /// The running query, the values that it depends on, and whether it has delivered a row.
     running: Option<(BoxedOperator, Vec<Value>, bool)>,
-    /// Rows that the query has given and that are not joined yet, because the outer row is long.
+    /// Rows of the query that are not joined yet, because the outer row is long.
     rest: Option<Batch>,
-    /// The bytes that its operators hold.
+    /// The bytes that the query's operators hold.
     held: usize,
 }
 
-/// The bytes that are held, but for what subqueries have remembered.
+/// Returns the bytes held by operators; results that subqueries remember are excluded.
 fn held(cx: &ExecutionContext<'_>) -> usize {
     cx.memory.used().saturating_sub(cx.subplans.remembered())
 }
@@ -52,7 +52,7 @@ impl LateralJoin {
         LateralJoin { outer, join, profiled, current: None, goal: FIRST_JOINED_ROWS, held: Held::default() }
     }
 
-    /// The next rows of the current batch; `None` when the query was run for all of it.
+    /// Returns the next rows of the current batch; `None` when the query has run for all of it.
     fn joined(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let Some(current) = &mut self.current else { return Ok(None) };
         loop {
@@ -104,7 +104,7 @@ impl LateralJoin {
     }
 }
 
-/// The next rows of the query.
+/// Returns the next rows of the query.
 fn step(
     inner: &mut BoxedOperator,
     values: &[Value],

@@ -1,8 +1,8 @@
-//! Operators: pull-based, a batch of columns at a time.
+//! Operators: pull-based, one batch of columns at a time.
 //!
-//! An operator tree is built from a [`Plan`](leafline_planner::plan::Plan) for one execution and owns its state; everything it shares
-//! with the rest of the execution comes with each call in the [`ExecutionContext`]. The first batches are small and
-//! grow, so that a LIMIT reads little and a point query starts at once.
+//! An operator tree is built from a [`Plan`](leafline_planner::plan::Plan) for one execution and owns its state. State that it
+//! shares with the rest of the execution comes with each call in the [`ExecutionContext`]. The first batches are small and grow,
+//! so that a LIMIT reads little and a point query starts at once.
 
 mod adaptive_join;
 mod adaptive_plan;
@@ -68,20 +68,21 @@ use leafline_types::{Batch, MysqlError};
 use runtime_filters::RuntimeFilters;
 use std::sync::Arc;
 
-/// How a statement locks rows.
+/// The row locks of a statement.
 #[derive(Clone, Debug)]
 pub struct StatementLocks {
-    /// For its transaction.
+    /// Takes locks for the statement's transaction.
     pub locker: RowLocker,
-    /// After a conflict it is run again.
+    /// The statement can run again after a conflict.
     pub restartable: bool,
 }
 
-/// The state of one execution that is not an operator's own. Made anew for each call; what it refers to lasts.
+/// The state of one execution outside its operators. The context is made anew for each call; the objects that it refers to last
+/// longer.
 pub struct ExecutionContext<'a> {
     /// Parameters, time, session facts, warnings, cancellation.
     pub eval: EvalContext<'a>,
-    /// The snapshot, and the transaction's writes from before the statement.
+    /// The snapshot, and the transaction's writes before the statement.
     pub view: &'a ReadView,
     /// The session's counters.
     pub counters: &'a mut Counters,
@@ -91,21 +92,21 @@ pub struct ExecutionContext<'a> {
     pub memory: &'a MemoryBudget,
     /// The queries that the statement's expressions run.
     pub subplans: &'a Subplans,
-    /// Figures per plan node, for EXPLAIN ANALYZE.
+    /// Figures for each plan node, for EXPLAIN ANALYZE.
     pub profile: Option<&'a mut Profile>,
-    /// The piece of its table that the scan at the bottom is to read, in a thread that shares a scan with others; the scan takes it.
+    /// The piece of its table that the bottom scan reads, in a thread that shares a scan with others; the scan takes it.
     pub piece: Option<ScanPiece>,
-    /// The budget of entries of a plan that is given up for another when it is spent.
+    /// The number of entries that may be examined before an adaptive plan is given up.
     pub budget: Budget,
 }
 
 /// One running operator.
 pub trait Operator: Send {
-    /// The next rows; `None` when there are no more. A batch is never empty.
+    /// Returns the next rows; `None` when there are no more. A batch is never empty.
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError>;
 
-    /// Makes it ready for another run in the same execution, after rows or an error; whatever memory it held was given back. False if
-    /// it has to be built again.
+    /// Prepares the operator for another run in the same execution, after rows or an error. The caller has returned the memory
+    /// that it held. False if the operator must be built again.
     fn reset(&mut self) -> bool {
         false
     }
@@ -114,17 +115,17 @@ pub trait Operator: Send {
 /// An operator with its inputs, ready to run.
 pub type BoxedOperator = Box<dyn Operator>;
 
-/// How to make the operator of a plan node. Each operator's file implements it for its node.
+/// Builds the operator of a plan node. Each operator's file implements this trait for its node.
 trait Build {
-    /// The operator, with those of its inputs. `node` is the node that has this as its operator.
+    /// Builds the operator with the operators of its inputs. `node` is the node that has `self` as its operator.
     fn build(&self, node: &Node, builder: &Builder<'_>) -> BoxedOperator;
 }
 
-/// Makes operators of plan nodes.
+/// Builds operators of plan nodes.
 struct Builder<'b> {
-    /// Each operator keeps figures in the context's profile.
+    /// Each operator records figures in the context's profile.
     profiled: bool,
-    /// The filters that scans are told of.
+    /// The runtime filters of scans.
     filters: &'b Arc<RuntimeFilters>,
 }
 
@@ -154,14 +155,14 @@ impl Builder<'_> {
     }
 }
 
-/// The rows of a derived table are those of its input.
+/// A derived table has the rows of its input.
 impl Build for plan::DerivedTable {
     fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
         builder.build(&self.input)
     }
 }
 
-/// Builds the operators of a plan. With `profiled`, each keeps figures in the context's profile.
+/// Builds the operators of a plan. With `profiled`, each operator records figures in the context's profile.
 pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
     Builder { profiled, filters: &Arc::default() }.build(node)
 }

@@ -1,4 +1,4 @@
-//! The first rows as they come.
+//! Delivers the first rows in the order of the input.
 
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_planner::plan::{self, Node, RowLimit};
@@ -7,7 +7,7 @@ use leafline_types::{Batch, MysqlError, Value};
 pub(super) struct Limit {
     input: BoxedOperator,
     limit: RowLimit,
-    /// Rows to skip and to deliver, once the parameters are known.
+    /// Remaining rows to skip and to deliver, once the parameters are known.
     left: Option<(u64, u64)>,
 }
 
@@ -17,7 +17,7 @@ impl Limit {
     }
 }
 
-/// Offset and count of a limit in an execution.
+/// Returns offset and count of a limit in an execution.
 pub fn resolve(limit: &RowLimit, parameters: &[Value]) -> Result<(u64, u64), MysqlError> {
     let invalid = || MysqlError::wrong_arguments("LIMIT");
     let offset = limit.offset.resolve(parameters).ok_or_else(invalid)?;
@@ -28,7 +28,7 @@ pub fn resolve(limit: &RowLimit, parameters: &[Value]) -> Result<(u64, u64), Mys
     Ok((offset, count))
 }
 
-/// Some of the rows of a batch.
+/// Returns a slice of the rows of a batch.
 pub(super) fn slice(batch: &Batch, start: usize, rows: usize) -> Batch {
     if start == 0 && rows == batch.rows {
         return batch.clone();
@@ -36,14 +36,14 @@ pub(super) fn slice(batch: &Batch, start: usize, rows: usize) -> Batch {
     Batch { columns: batch.columns.iter().map(|column| column.slice(start, rows)).collect(), rows }
 }
 
-/// The rows of a LIMIT among all, for who goes through all of them.
+/// The position of a LIMIT's rows, for callers that go through all rows.
 pub struct RowWindow {
     skip: u64,
     deliver: u64,
 }
 
 impl RowWindow {
-    /// The window of `limit` in an execution.
+    /// Makes the window of `limit` in an execution.
     ///
     /// # Errors
     /// 1210 for a negative number.
@@ -52,7 +52,7 @@ impl RowWindow {
         Ok(RowWindow { skip, deliver })
     }
 
-    /// The rows in the window of the next rows.
+    /// Returns the part of the next rows that is in the window.
     pub fn cut(&mut self, batch: Batch) -> Option<Batch> {
         let skipped = self.skip.min(batch.rows as u64);
         self.skip -= skipped;

@@ -1,9 +1,9 @@
-//! Rows locked for the transaction.
+//! Locks rows for the transaction.
 //!
-//! A row is locked, and looked at again: it may have been changed since it was read. Where there is only one table, its
-//! newest version takes the place of the one read if it still meets the condition (READ COMMITTED, and InnoDB's REPEATABLE
-//! READ). Otherwise the statement meets a conflict and has to be run again. If it can be, the rows that are left are
-//! locked first, so that the next run finds what this one has locked.
+//! The operator locks a row and then reads it again, because it may have changed since it was read. With only one table, the
+//! newest version replaces the version that was read if it still meets the condition (READ COMMITTED, and InnoDB's REPEATABLE
+//! READ). Otherwise the statement meets a conflict and must run again. If it can, the remaining rows are locked first, so that
+//! the next run finds them locked.
 
 use super::limit::{resolve, slice};
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator, build};
@@ -21,18 +21,18 @@ use std::sync::Arc;
 pub(super) struct LockRows {
     input: BoxedOperator,
     locking: Locking,
-    /// Rows to skip and to deliver, once the parameters are known.
+    /// Remaining rows to skip and to deliver, once the parameters are known.
     left: Option<(u64, u64)>,
-    /// How the rows are looked up, if they are and it has not been done yet.
+    /// The lookup that delivers the rows, if there is one and its keys are not locked yet.
     lookup: Option<Arc<AccessPath>>,
-    /// A row was met that had been changed.
+    /// A row had changed since it was read.
     conflict: bool,
 }
 
 /// The decision about a row.
 enum Verdict {
     Keep,
-    /// Keep it, with these columns of the table.
+    /// Keep the row, with these values for the table's columns.
     Replace(Vec<Value>),
     Drop,
 }
@@ -47,7 +47,7 @@ impl LockRows {
         LockRows { input, locking: locking.clone(), left: None, lookup, conflict: false }
     }
 
-    /// Locks the keys that are looked up, whether there are such rows or not: so that nobody else inserts them.
+    /// Locks the keys that are looked up, whether such rows exist or not, so that no other transaction inserts them.
     fn lock_keys(&mut self, locker: &RowLocker, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         let (Some(path), [table]) = (self.lookup.take(), &self.locking.tables[..]) else { return Ok(()) };
         if !locker.locks_absent() {
@@ -101,7 +101,7 @@ impl LockRows {
         Ok(verdict)
     }
 
-    /// Some rows of a batch, some of them with other values: one place in `newer` for each that is kept.
+    /// Makes a batch of the kept rows, some of them with newer values: `newer` has an element for each kept row.
     fn delivered(
         &self,
         batch: &Batch,
@@ -134,7 +134,7 @@ impl LockRows {
     }
 }
 
-/// The lookup that delivers the rows, if they come from one.
+/// Returns the lookup that delivers the rows, if they come from one.
 fn lookup(node: &Node) -> Option<&Arc<AccessPath>> {
     match &node.operator {
         plan::Operator::Scan(scan) if scan.path.is_clustered() && scan.path.is_unique_lookup() => {

@@ -1,9 +1,8 @@
-//! For each outer row the matching rows of a table, found through an index.
+//! Lookup join: finds, for each outer row, the matching rows of a table through an index.
 //!
-//! Outer rows are collected in batches that grow, so that a LIMIT looks little up and a long join sorts many keys at a
-//! time. The access path looks the keys of a batch up in index order, evaluates its conditions with the outer row at hand
-//! and gives back rows with the number of the outer row each belongs to. For semi and anti joins it is asked for no more than
-//! the first partner.
+//! The join collects outer rows in batches that grow, so that a LIMIT needs few lookups and a long join sorts many keys at a
+//! time. The access path looks up the keys of a batch in index order, evaluates its conditions with the outer row at hand, and
+//! returns rows with the number of the outer row that each belongs to. For semi and anti joins the path stops at the first match.
 
 use super::batch_size::{RowBytes, copy_failed};
 use super::gather::batch_bytes;
@@ -27,7 +26,7 @@ use leafline_types::{Batch, MysqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Most outer rows that are looked up at a time.
+/// Returns the maximum number of outer rows that are looked up at a time.
 fn most(inner: &plan::Scan, keep_order: bool) -> usize {
     match (inner.path.batched, keep_order) {
         (false, _) => 1,
@@ -36,7 +35,7 @@ fn most(inner: &plan::Scan, keep_order: bool) -> usize {
     }
 }
 
-/// How many outer rows are looked up first.
+/// Returns the number of outer rows of the first lookup.
 fn first_goal(inner: &plan::Scan, keep_order: bool) -> usize {
     match inner.demand {
         Demand::All => most(inner, keep_order),
@@ -49,7 +48,7 @@ pub(super) struct LookupJoin {
     inner: Arc<plan::Scan>,
     filters: Arc<RuntimeFilters>,
     scan: PathScan,
-    /// The scan was told of the filters.
+    /// The scan has its runtime filters.
     narrowed: bool,
     join_type: JoinType,
     keep_order: bool,
@@ -57,17 +56,17 @@ pub(super) struct LookupJoin {
     /// Outer rows that were read and not joined yet.
     waiting: VecDeque<Batch>,
     waiting_rows: usize,
-    /// Bytes of them, and of those that were joined since none waited last.
+    /// Bytes of the waiting rows, and of rows joined since the last time that none waited.
     waiting_bytes: usize,
     outer_done: bool,
     current: Option<Current>,
     ready: VecDeque<Joined>,
     held: Held,
-    /// Outer rows that were looked up, and entries that were examined for them.
+    /// Number of outer rows looked up, and of entries examined for them.
     looked_up: u64,
 }
 
-/// Outer rows whose partners are being looked up.
+/// Outer rows whose matches are being looked up.
 struct Current {
     outer: Batch,
     bytes: RowBytes,
@@ -102,24 +101,24 @@ impl LookupJoin {
         }
     }
 
-    /// The type of the join, and whether the order of the outer rows is kept.
+    /// Returns the type of the join, and whether the order of the outer rows is kept.
     pub fn kind(&self) -> (JoinType, bool) {
         (self.join_type, self.keep_order)
     }
 
-    /// Has so much been looked up, and are there more outer rows?
+    /// Whether the lookups have reached `most` and outer rows remain.
     pub fn is_over(&self, most: u64) -> bool {
         let is_end = self.outer_done && (self.waiting_rows as u64) < most;
         self.looked_up > most && self.waiting_rows > 0 && !is_end
     }
 
-    /// The outer rows that were not looked up.
+    /// Returns the outer rows that were not looked up.
     pub fn rest(mut self, cx: &ExecutionContext<'_>) -> Result<Rest, MysqlError> {
         self.held.set(0, cx.memory)?;
         Ok(Rest { waiting: self.waiting, outer: (!self.outer_done).then_some(self.outer) })
     }
 
-    /// Reads outer rows until so many wait, or there are no more.
+    /// Reads outer rows until `rows` of them wait, or there are no more.
     fn read_outer(&mut self, rows: usize, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         let most = BATCH_BYTES.max(cx.memory.share());
         while !self.outer_done
@@ -138,7 +137,7 @@ impl LookupJoin {
         Ok(())
     }
 
-    /// Collects the next outer rows, as many as are to be looked up at a time, and no more than `most_rows`.
+    /// Collects the next outer rows to look up, at most `most_rows`.
     fn next_outer(
         &mut self,
         most_rows: u64,
@@ -170,7 +169,7 @@ impl LookupJoin {
     }
 
     fn begin(&mut self, outer: Batch, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
-        // Whoever delivers no more than batches can do with no less.
+        // A single batch is the minimum, so that it is held even without room.
         self.held.fits(batch_bytes(&outer), cx.memory);
         cx.count_loops(&self.inner, outer.rows);
         self.looked_up += outer.rows as u64;
@@ -189,7 +188,7 @@ impl LookupJoin {
         Ok(())
     }
 
-    /// The next rows of the present lookups.
+    /// Returns the next rows of the current lookups.
     fn found(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<ScanBatch>, MysqlError> {
         let rows = |found: &Option<ScanBatch>| found.as_ref().map_or(0, |found| found.batch.rows);
         let examined = cx.counters.leafline_entries_examined;
@@ -205,7 +204,7 @@ impl LookupJoin {
         Ok(found)
     }
 
-    /// The outer rows that have a partner or, for an anti join, have none.
+    /// Returns the outer rows that have a match or, for an anti join, have none.
     fn kept(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         while self.found(cx)?.is_some() {}
         let Some(Current { outer, matched, .. }) = self.current.take() else { return Ok(None) };
@@ -215,7 +214,7 @@ impl LookupJoin {
         if selection.count() == 0 { Ok(None) } else { selection.apply(&outer).map(Some) }
     }
 
-    /// Everything the present lookups find, in the order of the outer rows.
+    /// Collects all rows of the current lookups, in the order of the outer rows.
     fn found_in_order(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         let mut pieces = Vec::new();
         let mut tags = Vec::new();
@@ -264,10 +263,10 @@ impl LookupJoin {
     }
 }
 
-/// A batch that is put together when it is asked for, so that long values are copied a batch at a time.
+/// A batch whose columns are copied when it is asked for, so that long values are copied a batch at a time.
 struct Joined {
     outer: Batch,
-    /// The outer row of each row.
+    /// The outer row of each joined row.
     tags: Vec<u32>,
     inner: Inner,
 }
@@ -289,7 +288,7 @@ impl Joined {
 }
 
 impl Current {
-    /// Puts outer rows, by number, with inner rows to their right, in batches of no more than enough bytes.
+    /// Joins outer rows, by number, with inner rows to their right, in batches of limited bytes.
     fn deliver(&self, tags: &[u32], inner: &Batch, ready: &mut VecDeque<Joined>) {
         let mut begin = 0;
         while let Some(rest) = tags.get(begin..).filter(|rest| !rest.is_empty()) {
@@ -301,14 +300,14 @@ impl Current {
         }
     }
 
-    /// The outer rows without partner.
+    /// Returns the outer rows without match.
     fn alone(&self) -> Vec<u32> {
         (0..).zip(&self.matched).filter(|(_, matched)| !**matched).map(|(row, _)| row).collect()
     }
 }
 
 impl LookupJoin {
-    /// The next rows, as long as no more than so much [is looked up](Self::is_over).
+    /// Returns the next rows, until the lookups reach the limit ([`Self::is_over`]).
     pub fn next_within(
         &mut self,
         most: u64,
@@ -381,7 +380,7 @@ impl Operator for LookupJoin {
 /// The outer rows that were not looked up.
 pub(super) struct Rest {
     pub waiting: VecDeque<Batch>,
-    /// Gives the others, if there are any.
+    /// The rows that the outer operator still delivers, if any.
     pub outer: Option<BoxedOperator>,
 }
 
@@ -395,7 +394,7 @@ impl Operator for Rest {
     }
 }
 
-/// Outer rows, by number, with inner rows to their right.
+/// Returns outer rows, by number, with inner rows to their right.
 pub(super) fn beside(outer: &Batch, tags: &[u32], inner: Batch) -> Result<Batch, MysqlError> {
     let rows = UInt32Array::from_iter_values(tags.iter().copied());
     let mut columns = Vec::with_capacity(outer.columns.len() + inner.columns.len());
@@ -406,7 +405,7 @@ pub(super) fn beside(outer: &Batch, tags: &[u32], inner: Batch) -> Result<Batch,
     Ok(Batch { columns, rows: inner.rows })
 }
 
-/// Batches of the same columns as one.
+/// Concatenates batches of equal columns.
 pub(super) fn joined_pieces(mut pieces: Vec<Batch>) -> Result<Batch, MysqlError> {
     if pieces.len() == 1 {
         return Ok(pieces.swap_remove(0));

@@ -1,8 +1,8 @@
-//! The rows of a subquery that something is looked for in: `IN (SELECT ..)`, `op ANY (SELECT ..)`.
+//! The rows of a subquery that a needle is searched in: `IN (SELECT ..)`, `op ANY (SELECT ..)`.
 //!
-//! Where rows are looked for by equality, and the two sides have keys that are equal exactly when they are, rows are looked up
-//! by hash. Rows with NULLs are kept apart: they are equal to nothing, but leave it open. Where there are no such keys, and where the
-//! needle has a NULL, the row is compared with one after the other.
+//! A search by equality looks rows up by hash if the two sides have keys that are equal exactly when the values are. Rows with
+//! NULL are kept apart: they equal nothing, but make the result unknown. Without such keys, and for a needle with a NULL, the
+//! needle is compared with one row after another.
 
 use super::memo_key::{memo_key, value_bytes};
 use leafline_expr::aggregate::KeyTable;
@@ -13,15 +13,15 @@ use leafline_expr::{CompareDomain, CompareOp, Datum, EvalContext, Expr, ExprKind
 use leafline_types::{ExprType, MysqlError, Value};
 use std::collections::HashSet;
 
-/// The different rows of a subquery.
+/// The distinct rows of a subquery.
 pub(super) struct Members {
     keys: Option<Keys>,
-    /// How many values the needle has.
+    /// The number of values in the needle.
     width: usize,
     /// Rows that are compared one by one.
     rows: Vec<Vec<Value>>,
     seen: HashSet<Vec<u8>>,
-    /// There is a row with NULL.
+    /// A row has a NULL.
     has_null: bool,
     is_empty: bool,
     bytes: usize,
@@ -29,7 +29,7 @@ pub(super) struct Members {
 
 /// Rows by their keys.
 struct Keys {
-    /// Over the needle, and over needle and row.
+    /// Key expressions over the needle, and over needle and row.
     sides: Vec<(Expr, Expr)>,
     encoder: KeyEncoder,
     encoded: EncodedKeys,
@@ -37,7 +37,7 @@ struct Keys {
 }
 
 impl Members {
-    /// None yet, of a subquery whose columns have these types, to be compared so.
+    /// Makes an empty set for a subquery whose columns have these types, and for this comparison.
     pub fn new(comparison: &Expr, needle: &[Expr], types: &[ExprType]) -> Members {
         Members {
             keys: keys(comparison, needle.len()).filter(|sides| sides.len() == types.len()).map(|sides| {
@@ -67,7 +67,7 @@ impl Members {
             values.extend(row.iter().cloned());
             keys.encode(&values, |(_, row)| row, cx)?;
             keys.table.find_or_insert(keys.encoded.get(0));
-            // A needle with a NULL is compared with all rows, unless NULL is all there is of it.
+            // A needle with a NULL is compared with all rows, unless it is one value: NULL alone needs no comparison.
             if self.width == 1 {
                 return Ok(());
             }
@@ -82,12 +82,12 @@ impl Members {
         Ok(())
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.bytes + self.keys.as_ref().map_or(0, |keys| keys.table.memory_bytes())
     }
 
-    /// Whether the comparison is true of some row; None if it is not known.
+    /// Whether the comparison is true for some row; `None` if that is unknown.
     pub fn contain(
         &self,
         comparison: &Expr,
@@ -152,7 +152,7 @@ fn encode<'e>(
     encoder.encode(&columns, 1, encoded)
 }
 
-/// The two sides of an equality of all columns as keys, if there are such.
+/// Returns the two sides of an equality of all columns as keys, if such keys exist.
 fn keys(comparison: &Expr, width: usize) -> Option<Vec<(Expr, Expr)>> {
     let conjuncts: &[Expr] = match &comparison.kind {
         ExprKind::And(conjuncts) => conjuncts,
@@ -165,7 +165,7 @@ fn keys(comparison: &Expr, width: usize) -> Option<Vec<(Expr, Expr)>> {
                 return None;
             };
             let is_needle = left.as_column().is_some_and(|column| column < width);
-            // Text that is no date is not NULL, but as a key it would be.
+            // A text that is not a date is not NULL, but its key would be.
             let as_date = matches!(domain, CompareDomain::Date | CompareDomain::DateTime)
                 && (left.ty.sql.is_string() || right.ty.sql.is_string());
             if !is_needle || right.as_column().is_none() || as_date {

@@ -1,14 +1,14 @@
-//! Values as keys of what is remembered for them.
+//! Keys for results that are remembered by values.
 
 use leafline_types::Value;
 use std::fmt::Write;
 
-/// The bytes that a value takes in memory.
+/// Returns the bytes that a value takes in memory.
 pub(super) fn value_bytes(value: &Value) -> usize {
     size_of::<Value>() + value.as_bytes().map_or(0, <[u8]>::len)
 }
 
-/// Values as bytes that are equal only where the values are the same.
+/// Encodes values as bytes that are equal only for identical values.
 pub(super) fn memo_key(values: &[Value]) -> Vec<u8> {
     let mut key = Vec::new();
     for value in values {

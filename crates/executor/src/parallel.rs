@@ -1,15 +1,14 @@
-//! Several threads run one part of a plan, each on pieces of its table; the rows come in the order of the pieces.
+//! Runs one part of a plan in several threads, each on pieces of its table. The rows come in the order of the pieces.
 //!
-//! Threads live for a round. Whoever has finished a piece takes the next one, until there is none or the thread has made
-//! [`ROUND_BYTES`] of rows; what it has not finished it goes on with in the next round. Rows are delivered when all before them
-//! are. The calling thread works as well, on the piece that is to be delivered next if that was begun, so that every round ends with
-//! something to deliver even if no other thread can be had. Rows that wait for others are bounded: beyond [`WAITING_BYTES`] the calling
-//! thread works alone.
+//! Threads live for a round. A thread that has finished a piece takes the next one, until no piece is left or it has made
+//! [`ROUND_BYTES`] of rows; it continues an unfinished piece in the next round. Rows are delivered after all rows before them.
+//! The calling thread works as well, on the piece to deliver next if that has begun, so that every round delivers something even
+//! if no other thread can be started. Rows that wait for earlier ones are limited: beyond [`WAITING_BYTES`] the calling thread
+//! works alone.
 //!
-//! The threads share the snapshot, the parameters and the cancellation of the statement. Of the memory that is left when they begin each
-//! has its part. Counters, warnings and figures
-//! are each thread's own, and added up behind the round; warnings in the order of the pieces. Of two errors the one of the earlier
-//! piece counts, as in one thread.
+//! The threads share the snapshot, the parameters and the cancellation of the statement. They divide the memory that is left when
+//! they begin. Each thread has its own counters, warnings and figures, which are added up after the round; warnings in the order
+//! of the pieces. Of two errors the one in the earlier piece counts, as with one thread.
 
 use super::gather::batch_bytes;
 use super::runtime_filters::RuntimeFilters;
@@ -35,13 +34,13 @@ pub(super) struct Parallel {
     profiled: bool,
     filters: Arc<RuntimeFilters>,
     workers: Vec<Worker>,
-    /// Where pieces come from, after the first round began.
+    /// The source of pieces, once the first round has begun.
     source: Option<ScanPieces>,
-    /// Pieces that a thread takes in the next round.
+    /// Number of pieces that a thread takes in the next round.
     round_pieces: usize,
-    /// The pieces that nobody has begun.
+    /// The pieces that no thread has begun.
     pieces: Vec<ScanPiece>,
-    /// The number of the first of them.
+    /// The number of the first of these pieces.
     unbegun: usize,
     /// The number of the piece whose rows are delivered.
     current: usize,
@@ -49,46 +48,46 @@ pub(super) struct Parallel {
     made: BTreeMap<usize, Made>,
     ready: VecDeque<Batch>,
     held: Held,
-    /// The bytes that are held.
+    /// The bytes held.
     bytes: usize,
 }
 
-/// The state that a thread keeps from round to round.
+/// The state that a thread keeps between rounds.
 #[derive(Default)]
 struct Worker {
     operator: Option<BoxedOperator>,
-    /// The piece that it has not finished.
+    /// The piece that the thread has not finished.
     piece: Option<usize>,
-    /// The memory that its operators may hold.
+    /// The memory that the thread's operators may hold.
     memory: Option<MemoryBudget>,
 }
 
-/// Rows of a piece, in whole or in part.
+/// The rows of a piece so far.
 struct Made {
     batches: Vec<Batch>,
     warnings: Warnings,
-    /// All rows are there; or there will be no more, because of an error.
+    /// The piece is complete, or has ended with an error.
     end: Option<Result<(), MysqlError>>,
 }
 
-/// The rows that a thread has made in a round.
+/// The rows that a thread made in a round.
 struct Done {
     made: Vec<(usize, Made)>,
     counters: Counters,
     profile: Option<Profile>,
 }
 
-/// The context that threads share.
+/// The context that the threads share.
 struct Shared<'s> {
     input: &'s Node,
     filters: &'s Arc<RuntimeFilters>,
     profile_nodes: Option<usize>,
     pieces: &'s [ScanPiece],
-    /// The number of the first of them.
+    /// The number of the first piece.
     first: usize,
-    /// How many a thread takes.
+    /// Number of pieces that a thread takes.
     most: usize,
-    /// How many of them are taken.
+    /// Number of pieces taken.
     next: AtomicUsize,
     warnings: &'s Warnings,
     view: &'s ReadView,
@@ -125,7 +124,7 @@ impl Parallel {
         }
     }
 
-    /// Makes rows, of the piece that is to be delivered next and of others; false if there are no more.
+    /// Runs a round: makes rows of the piece to deliver next and of others. False if there are no more rows.
     fn round(&mut self, cx: &mut ExecutionContext<'_>) -> Result<bool, MysqlError> {
         let source = match &mut self.source {
             Some(source) => source,
@@ -189,7 +188,7 @@ impl Parallel {
         Ok(true)
     }
 
-    /// Takes what can be delivered of what was made.
+    /// Takes the rows that can be delivered.
     fn deliver(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         while let Some(made) = self.made.get_mut(&self.current) {
             self.ready.extend(made.batches.drain(..));
@@ -211,7 +210,7 @@ impl Parallel {
         Ok(())
     }
 
-    /// Whoever delivers no more than rounds can do with no less.
+    /// Accounts for held bytes. A single round is the minimum, so that it is held even without room.
     fn hold(&mut self, bytes: usize, cx: &mut ExecutionContext<'_>) {
         self.bytes = bytes;
         self.held.fits(bytes, cx.memory);
@@ -252,7 +251,7 @@ impl Made {
     }
 }
 
-/// The scan whose pieces the threads take.
+/// Returns the scan whose pieces the threads take.
 pub fn scan_of(node: &Node) -> Result<&plan::Scan, MysqlError> {
     match (&node.operator, node.inputs().first()) {
         (plan::Operator::Scan(scan), _) => Ok(scan),
@@ -261,14 +260,14 @@ pub fn scan_of(node: &Node) -> Result<&plan::Scan, MysqlError> {
     }
 }
 
-/// A round of the first `threads` workers; the first of them works in the calling thread.
+/// Runs a round of the first `threads` workers; the first of them works in the calling thread.
 fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Vec<Done> {
     let Some((first, others)) = workers.split_first_mut() else { return Vec::new() };
     std::thread::scope(|scope| {
         let mut running = Vec::new();
         for worker in others.iter_mut().take(threads - 1) {
             let thread = ThreadName::Scan.builder();
-            // Where there are no more threads to be had, there are fewer.
+            // Fewer threads run if no more can be started.
             running.extend(thread.spawn_scoped(scope, || {
                 server::statement_begins();
                 let mut done = worker.work(shared);
@@ -301,7 +300,7 @@ impl Worker {
                     let at = shared.next.fetch_add(1, Ordering::Relaxed);
                     let Some(piece) = shared.pieces.get(at) else { break };
                     begun += 1;
-                    // What the piece before needed is not needed any more.
+                    // The thread needs no memory for its previous piece.
                     memory.shrink_to(0);
                     (shared.first + at, Some(piece.clone()))
                 }
@@ -324,7 +323,7 @@ impl Worker {
                 Ok(false) => self.piece = Some(at),
                 Ok(true) => made.end = Some(Ok(())),
                 Err(error) => {
-                    // Nobody begins another one.
+                    // No thread begins another piece.
                     shared.next.store(shared.pieces.len(), Ordering::Relaxed);
                     made.end = Some(Err(error));
                 }
@@ -338,7 +337,7 @@ impl Worker {
         done
     }
 
-    /// Rows of a piece, until it has no more or the thread has made enough; true if it has no more.
+    /// Makes rows of a piece until it ends or the thread has made enough; true if the piece has ended.
     fn rows(
         &mut self,
         batches: &mut Vec<Batch>,
@@ -385,7 +384,7 @@ impl<'s> Shared<'s> {
             cancel: self.cancel,
             memory,
             ignores: false,
-            // What assigns variables is not shared by threads.
+            // Statements that assign variables do not share work between threads.
             row_by_row: false,
             state,
         }

@@ -1,14 +1,14 @@
-//! Figures per plan node: rows, calls, time, and what the access paths did.
+//! Figures for each plan node: rows, calls, time, and the work of the access paths.
 
 use super::{BoxedOperator, ExecutionContext, Operator};
 use leafline_types::{Batch, MysqlError};
 use std::time::Instant;
 
-/// An operator whose figures are kept.
+/// Wraps an operator and records its figures.
 pub(super) struct Profiled {
     id: usize,
     operator: BoxedOperator,
-    /// It was asked for rows.
+    /// The operator was asked for rows.
     begun: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Expressions over each row. Where their values are long, a batch of the input becomes several.
+//! Computes expressions for each row. Where the values are long, a batch of the input becomes several.
 
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use crate::params::LONG_CHARACTERS;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) struct Project {
     input: BoxedOperator,
     expressions: Arc<[Expr]>,
-    /// Rows of the input that are still to be computed.
+    /// Input rows that remain to be computed.
     rest: Option<Batch>,
 }
 
@@ -20,7 +20,7 @@ impl Project {
     }
 }
 
-/// Whether a value is computed and may be long, so that a batch of them may be more than a batch may have.
+/// Whether an expression is computed and may be long, so that a batch of its values may exceed the limit of a batch.
 pub(super) fn may_be_long(expr: &Expr) -> bool {
     expr.as_column().is_none()
         && expr.as_literal().is_none()
@@ -32,7 +32,7 @@ pub(super) fn may_be_long(expr: &Expr) -> bool {
         }
 }
 
-/// The rows of an input with the values of `exprs` behind their columns, which have these `types`.
+/// Returns the rows of an input with the values of `exprs` after their columns, which have these `types`.
 pub(super) fn with_values(input: BoxedOperator, types: &[ExprType], exprs: Vec<Expr>) -> BoxedOperator {
     let columns = types.iter().cloned().enumerate().map(|(n, ty)| build::column(n, ty));
     Box::new(Project::new(input, columns.chain(exprs).collect()))

@@ -1,4 +1,4 @@
-//! WITH ROLLUP: every row once for each level, to be grouped by the keys that the level keeps.
+//! WITH ROLLUP: delivers every row once for each level, with the group keys of that level.
 
 use super::limit::slice;
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
@@ -13,9 +13,9 @@ pub(super) struct Rollup {
     input: BoxedOperator,
     keys: Arc<[Expr]>,
     levels: plan::Levels,
-    /// A batch of the input with its keys, and how many levels of it are still to be delivered.
+    /// A batch of the input with its keys, and the number of levels still to deliver.
     current: Option<(Batch, Vec<ArrayRef>, usize)>,
-    /// Rows of the input whose keys are still to be computed, because they are long.
+    /// Input rows whose keys are not computed yet, because they are long.
     rest: Option<Batch>,
 }
 

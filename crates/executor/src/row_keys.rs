@@ -1,4 +1,4 @@
-//! The keys that rows are sorted by, as bytes.
+//! Encodes the sort keys of rows as bytes.
 
 use super::limit::slice;
 use super::{BoxedOperator, ExecutionContext};
@@ -8,7 +8,7 @@ use leafline_planner::plan::SortKey;
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 
-/// Evaluates and encodes sort keys. Where these are long, a batch is taken in pieces.
+/// Evaluates and encodes sort keys. A batch with long keys is processed in pieces.
 pub(super) struct RowKeys {
     keys: Arc<[SortKey]>,
     encoder: KeyEncoder,
@@ -23,7 +23,7 @@ impl RowKeys {
         RowKeys { keys: keys.clone(), encoder, encoded: EncodedKeys::default(), rest: None }
     }
 
-    /// The next rows of an input, and their keys.
+    /// Returns the next rows of an input, and their keys.
     pub fn next(
         &mut self,
         input: &mut BoxedOperator,
@@ -44,13 +44,13 @@ impl RowKeys {
         Ok(Some((slice(&batch, 0, rows), &self.encoded)))
     }
 
-    /// The key of the last row of a batch.
+    /// Returns the key of the last row of a batch.
     pub fn of_last(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<&[u8], MysqlError> {
         self.encode_first(&slice(batch, batch.rows - 1, 1), cx)?;
         Ok(self.encoded.get(0))
     }
 
-    /// Encodes the keys of the first rows of a batch; of how many.
+    /// Encodes the keys of the first rows of a batch, and returns the number of these rows.
     fn encode_first(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<usize, MysqlError> {
         let exprs = self.keys.iter().map(|key| &key.expr);
         let (columns, rows) = evaluate_first(exprs, batch, &mut cx.eval)?;

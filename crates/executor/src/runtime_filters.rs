@@ -1,21 +1,22 @@
-//! Runtime filters on their way from the hash joins that make them to the scans that they are for.
+//! Passes runtime filters from the hash joins that make them to their scans.
 //!
-//! A join reads its build side before it asks its probe side for the first row, so that a scan there, which looks when it starts, finds what it is told
-//! of. A filter that is not there, as the build side did not fit into memory or has too many keys, is no filter.
+//! A join reads its build side before it asks its probe side for the first row. So a scan below the probe side, which fetches its
+//! filters when it starts, finds the filters of the join. A filter is absent if the build side did not fit into memory or has too
+//! many keys; the scan then does without it.
 
 use leafline_access::RuntimeFilter;
 use leafline_planner::plan;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The filters of the operators of a plan, by their numbers.
+/// The runtime filters of a plan's operators, by number.
 #[derive(Debug, Default)]
 pub(super) struct RuntimeFilters {
     known: Mutex<BTreeMap<usize, Arc<RuntimeFilter>>>,
 }
 
 impl RuntimeFilters {
-    /// Scans that start from now on see this filter, or none.
+    /// Sets a filter, or its absence, for scans that start from now on.
     pub fn set(&self, number: usize, filter: Option<RuntimeFilter>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match filter {
@@ -24,7 +25,7 @@ impl RuntimeFilters {
         };
     }
 
-    /// The filters that are for a scan.
+    /// Returns the filters for a scan.
     pub fn of(&self, scan: &plan::Scan) -> Vec<Arc<RuntimeFilter>> {
         if scan.filters.is_empty() {
             return Vec::new();

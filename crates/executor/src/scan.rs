@@ -1,4 +1,4 @@
-//! Rows of one table along an access path.
+//! Reads the rows of one table along an access path.
 
 use super::runtime_filters::RuntimeFilters;
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};

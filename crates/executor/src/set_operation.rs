@@ -1,4 +1,4 @@
-//! Rows of several queries: one after the other, those in both, those in one and not the other.
+//! Set operations: appended rows, rows in both inputs, rows in only one.
 
 use super::gather::batch_bytes;
 use super::spill::{Partitions, SpillFile};
@@ -13,7 +13,7 @@ use leafline_types::{Batch, ExprType, MysqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The rows of all inputs, one input after the other.
+/// Delivers the rows of all inputs, one input after another.
 pub(super) struct Append {
     inputs: VecDeque<BoxedOperator>,
 }
@@ -49,10 +49,10 @@ impl Operator for Append {
     }
 }
 
-/// INTERSECT and EXCEPT: the right rows are counted, the left ones pass by.
+/// INTERSECT and EXCEPT: counts the right rows, then streams the left rows past them.
 ///
-/// When memory is used up, the rows there are go on, and others of both sides go to files by their keys; then these are treated,
-/// one pair after the other.
+/// When memory runs out, known rows stay in memory, and other rows of both sides go to files by their keys; then these pairs of
+/// files are processed one after another.
 pub(super) struct SetOp {
     left: BoxedOperator,
     right: Option<BoxedOperator>,
@@ -62,12 +62,12 @@ pub(super) struct SetOp {
     encoder: KeyEncoder,
     keys: EncodedKeys,
     table: KeyTable,
-    /// Per key, how many right rows have it that no left row has met. Of left rows that were delivered and are not to be
-    /// again, `GONE`.
+    /// For each key, how many right rows no left row has met. `GONE` marks a left row that was delivered and must not be
+    /// delivered again.
     counts: Vec<u64>,
-    /// Where rows go that are not in the table, once nothing is added to it.
+    /// Files for rows that are not in the table, once nothing is added to it.
     others: Option<Others>,
-    /// Files of both sides that are still to be treated: left, right.
+    /// Pairs of files, left and right, that are not processed yet.
     waiting: Vec<(SpillFile, SpillFile)>,
     held: Held,
 }
@@ -78,7 +78,7 @@ struct Others {
     right: Partitions,
 }
 
-/// A row that was delivered and is not to be again.
+/// Marks a row that was delivered and must not be delivered again.
 const GONE: u64 = u64::MAX;
 
 impl SetOp {
@@ -110,7 +110,7 @@ impl SetOp {
         self.encoder.encode(&columns, batch.rows, &mut self.keys)
     }
 
-    /// The count of a row's key, which is new if that may be.
+    /// Returns the count of a row's key. An unknown key is added if `may_be_new`.
     fn count(&mut self, row: usize, may_be_new: bool) -> Option<&mut u64> {
         let key = self.keys.get(row);
         let number = match may_be_new && self.others.is_none() {
@@ -140,7 +140,7 @@ impl SetOp {
         Ok(())
     }
 
-    /// Whether a left row is delivered by now: not if it was written to a file.
+    /// Whether a left row is delivered now; a row that was written to a file is not.
     fn keeps(
         &mut self,
         row: usize,
@@ -149,7 +149,7 @@ impl SetOp {
     ) -> Result<bool, MysqlError> {
         let (kept, all) = (self.kept, self.all);
         let only_left = matches!(kept, SetOperationKind::OnlyLeft);
-        // What no right row has need be remembered only to be delivered once.
+        // A left row without right row is remembered only to prevent a second delivery.
         let Some(count) = self.count(row, only_left && !all) else {
             return match &mut self.others {
                 Some(others) => others.left.push(self.keys.get(row), batch, row, cx).map(|()| false),
@@ -169,7 +169,7 @@ impl SetOp {
         Ok(keeps)
     }
 
-    /// Sees to the memory that the table takes, and `more`.
+    /// Accounts for the memory of the table and `more`. Starts to spill when it does not fit.
     fn hold(&mut self, more: usize, cx: &mut ExecutionContext<'_>) {
         let bytes = self.table.memory_bytes() + self.counts.capacity() * size_of::<u64>();
         if !self.held.fits(bytes + more, cx.memory) && self.others.is_none() {

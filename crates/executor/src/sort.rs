@@ -1,4 +1,4 @@
-//! All rows in order, by encoded keys: in memory, or on disk if they do not fit.
+//! Sorts all rows by encoded keys: in memory, or on disk if they do not fit.
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
 use super::limit::slice;
@@ -22,7 +22,7 @@ pub(super) struct Sort {
     held: Held,
 }
 
-/// Rows in order.
+/// Sorted rows, in memory or on disk.
 pub(super) enum Sorted {
     Memory(Delivery),
     Disk(Box<DiskSorted>),
@@ -93,8 +93,8 @@ impl Operator for Sort {
     }
 }
 
-/// Encodes the keys of all rows of a batch, a piece at a time where their values are long. For keys of which only a digest is kept
-/// then.
+/// Encodes the keys of all rows of a batch, a piece at a time where their values are long. Long keys must be of a kind of which
+/// only a digest is kept.
 pub(super) fn encode_rows<'e>(
     exprs: impl Iterator<Item = &'e Expr> + Clone,
     encoder: &KeyEncoder,
@@ -113,8 +113,8 @@ pub(super) fn encode_rows<'e>(
     Ok(())
 }
 
-/// Rows with their keys, to be sorted. The first bytes of a key stand beside the row, so that most comparisons need not look
-/// the key up.
+/// Rows with their keys, to be sorted. The first bytes of a key stand next to the row, so that most comparisons need not read the
+/// key.
 #[derive(Default)]
 pub(super) struct SortedRows {
     keys: KeyBuffer,
@@ -136,7 +136,7 @@ impl SortedRows {
         self.keys.memory_bytes() + self.rows.capacity() * size_of::<(u64, u32, RowRef)>()
     }
 
-    /// Keeps the `count` first in order and gives the last of these, if there are so many.
+    /// Keeps the first `count` rows in order and returns the key of the last of them, if there are that many.
     pub fn truncate(&mut self, count: usize) -> Option<&[u8]> {
         if count == 0 || self.rows.len() < count {
             return None;
@@ -148,14 +148,14 @@ impl SortedRows {
         Some(self.keys.get(last as usize))
     }
 
-    /// The rows and their keys, in the order in which they came.
+    /// Takes the rows and their keys, in the order of their arrival.
     pub fn take(&mut self) -> (KeyBuffer, Vec<(u32, RowRef)>) {
         let mut rows: Vec<(u32, RowRef)> = self.rows.drain(..).map(|(_, key, row)| (key, row)).collect();
         rows.sort_unstable_by_key(|(key, _)| *key);
         (std::mem::take(&mut self.keys), rows)
     }
 
-    /// Gives the rows, which are in `store`, to a sort on disk.
+    /// Moves the rows, which are in `store`, to a sort on disk.
     pub fn move_to(mut self, store: RowStore, disk: &mut DiskSort) -> Result<(), MysqlError> {
         let (keys, rows) = self.take();
         for (key, row) in rows {
@@ -166,7 +166,7 @@ impl SortedRows {
         Ok(())
     }
 
-    /// The rows in order; equals in the order in which they came.
+    /// Returns the rows in order; equal rows in the order of their arrival.
     pub fn into_sorted(self) -> Vec<RowRef> {
         let SortedRows { keys, mut rows } = self;
         rows.sort_unstable_by(|a, b| compare(&keys, a, b));
@@ -179,7 +179,7 @@ fn compare(keys: &KeyBuffer, a: &(u64, u32, RowRef), b: &(u64, u32, RowRef)) -> 
     a.0.cmp(&b.0).then_with(by_key).then(a.1.cmp(&b.1))
 }
 
-/// The first eight bytes of a key as a number of the same order.
+/// Returns the first eight bytes of a key as a number of the same order.
 fn head(key: &[u8]) -> u64 {
     let mut head = [0; 8];
     let bytes = key.len().min(8);

@@ -1,7 +1,7 @@
-//! Rows on disk: where sorts, joins, grouping and DISTINCT go when memory is used up.
+//! Rows on disk: the spill files of sorts, joins, grouping and DISTINCT when memory runs out.
 //!
-//! Files lie under `temp` in the directory of the database, are removed when they are dropped, and by the next open after a crash.
-//! Each file that is being written has buffers of about 300 KB, which are not counted.
+//! Files lie under `temp` in the directory of the database. Dropping a file removes it; after a crash the next open does. Each
+//! file that is being written has buffers of about 300 KB, which are not counted.
 
 use super::batch_size::copy_failed;
 use super::row_keys::RowKeys;
@@ -23,7 +23,7 @@ fn failed(error: TableError) -> MysqlError {
     MysqlError::from(error)
 }
 
-/// Rows that are written one after the other. There is a file when there is a row.
+/// Writes rows one after another. The first row creates the file.
 #[derive(Default)]
 pub(super) struct SpillWriter {
     writer: Option<RunWriter>,
@@ -32,21 +32,21 @@ pub(super) struct SpillWriter {
     blocks: Vec<BlockStart>,
 }
 
-/// Where a block of rows begins: its first row, and the place in the file.
+/// The start of a block of rows: its first row, and the position in the file.
 #[derive(Clone, Copy)]
 struct BlockStart {
     row: u64,
     offset: u64,
 }
 
-/// Rows that were read together, and whether each was marked.
+/// Rows that were read together, and the mark of each.
 pub(super) struct SpilledBlock {
     pub first: u64,
     pub batch: Batch,
     pub marks: Vec<bool>,
 }
 
-/// Rows that were written, to be read as often as they are needed.
+/// Rows in a file, which can be read repeatedly.
 #[derive(Clone)]
 pub(super) struct SpillFile {
     run: Option<Arc<RunFile>>,
@@ -55,7 +55,7 @@ pub(super) struct SpillFile {
     blocks: Arc<[BlockStart]>,
 }
 
-/// Reads them.
+/// Reads the rows of a file in order.
 pub(super) struct SpillReader {
     reader: Option<RunReader>,
     rows: RowReader,
@@ -71,7 +71,7 @@ impl SpillWriter {
         self.push_marked(false, batch, row, cx)
     }
 
-    /// A row with a mark, which is there again when it is read by its number.
+    /// Writes a row with a mark; reading the row by its number returns the mark.
     pub fn push_marked(
         &mut self,
         mark: bool,
@@ -93,14 +93,14 @@ impl SpillWriter {
             self.blocks.push(BlockStart { row: self.rows, offset });
         }
         self.rows += 1;
-        // There may be many writers.
+        // Many writers may exist at once.
         if self.bytes.capacity() > BATCH_BYTES {
             self.bytes = Vec::new();
         }
         Ok(())
     }
 
-    /// `types`: those of the rows' columns.
+    /// Ends the file. `types` are the types of the rows' columns.
     pub fn finish(self, types: &Arc<[ExprType]>) -> Result<SpillFile, MysqlError> {
         let run = self.writer.map(|writer| writer.finish().map(Arc::new)).transpose().map_err(failed)?;
         Ok(SpillFile { run, types: types.clone(), rows: self.rows, blocks: self.blocks.into() })
@@ -112,17 +112,17 @@ impl SpillFile {
         self.rows == 0
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The bytes of memory that finding rows by their numbers takes.
+    /// Returns the bytes of memory of the index that finds rows by their numbers.
     pub fn index_bytes(&self) -> usize {
         self.blocks.len() * size_of::<BlockStart>()
     }
 
-    /// The rows that were written together with one, which is given by its number.
+    /// Returns the rows that were written together with row number `row`.
     pub fn around(&self, row: u64) -> Result<SpilledBlock, MysqlError> {
         let at = self.blocks.partition_point(|block| block.row <= row).saturating_sub(1);
         let (Some(run), Some(start)) = (&self.run, self.blocks.get(at)) else {
@@ -161,7 +161,7 @@ impl Operator for SpillReader {
     }
 }
 
-/// Rows spread over files by the hash of their keys: equal keys go to one file. The hash is another one each time.
+/// Spreads rows over files by the hash of their keys: equal keys go to one file. Each spreading uses another hash.
 pub(super) struct Partitions {
     hasher: DefaultHashBuilder,
     writers: Vec<SpillWriter>,
@@ -169,17 +169,17 @@ pub(super) struct Partitions {
 }
 
 impl Partitions {
-    /// For rows with columns of these types.
+    /// Makes partitions for rows with columns of these types.
     pub fn new(types: &Arc<[ExprType]>) -> Partitions {
         Partitions::beside(&DefaultHashBuilder::default(), types, SPILL_PARTITIONS)
     }
 
-    /// Spread over as many files as others, in the same way.
+    /// Makes partitions with the number of files and the hash of `other`.
     pub fn like(other: &Partitions, types: &Arc<[ExprType]>) -> Partitions {
         Partitions::beside(&other.hasher, types, other.writers.len())
     }
 
-    /// All rows in one file.
+    /// Makes a single file for all rows.
     pub fn single(types: &Arc<[ExprType]>) -> Partitions {
         Partitions::beside(&DefaultHashBuilder::default(), types, 1)
     }
@@ -209,7 +209,7 @@ impl Partitions {
     }
 }
 
-/// Entries sorted on disk by keys; of equal ones, the one with the lesser number comes first.
+/// Sorts entries on disk by keys; equal keys are ordered by number.
 pub(super) struct EntrySort {
     sorter: Sorter,
     key: Vec<u8>,
@@ -219,7 +219,7 @@ pub(super) struct EntrySort {
 /// The key, number and payload of an entry.
 type Numbered<'e> = (&'e [u8], u64, &'e [u8]);
 
-/// Entries that were sorted on disk.
+/// Sorted entries on disk.
 pub(super) struct SortedEntries(Merge<'static>);
 
 impl EntrySort {
@@ -231,8 +231,7 @@ impl EntrySort {
         EntrySort { sorter, key: Vec::new(), pushed: 0 }
     }
 
-    /// Numbers are given in the order in which entries are pushed. The parts of a key are put together; no key is the beginning of
-    /// another one.
+    /// Adds an entry, numbered in the order of the calls. The parts of a key are concatenated; no key may be a prefix of another.
     pub fn push(&mut self, key: &[&[u8]], payload: &[u8]) -> Result<(), MysqlError> {
         self.pushed += 1;
         self.push_numbered(key, self.pushed, payload)
@@ -260,14 +259,14 @@ impl SortedEntries {
     }
 }
 
-/// Rows sorted on disk by keys; of equal ones, the one that was pushed first comes first.
+/// Sorts rows on disk by keys; rows with equal keys keep the order of their arrival.
 pub(super) struct DiskSort {
     sort: EntrySort,
     types: Arc<[ExprType]>,
     row: Vec<u8>,
 }
 
-/// Rows that were sorted on disk.
+/// Sorted rows on disk.
 pub(super) struct DiskSorted {
     entries: SortedEntries,
     rows: RowReader,
@@ -276,7 +275,7 @@ pub(super) struct DiskSorted {
 }
 
 impl DiskSort {
-    /// For rows with columns of these types.
+    /// Makes a sort for rows with columns of these types.
     pub fn new(types: &Arc<[ExprType]>, cx: &mut ExecutionContext<'_>) -> DiskSort {
         DiskSort { sort: EntrySort::new(cx), types: types.clone(), row: Vec::new() }
     }
@@ -287,12 +286,12 @@ impl DiskSort {
         self.sort.push(&[key], &self.row)
     }
 
-    /// All rows of a batch.
+    /// Adds all rows of a batch.
     pub fn push_all(&mut self, keys: &EncodedKeys, batch: &Batch) -> Result<(), MysqlError> {
         (0..batch.rows).try_for_each(|row| self.push(keys.get(row), batch, row))
     }
 
-    /// Pushes the rest of an operator's rows.
+    /// Adds the remaining rows of an operator.
     pub fn push_rest(
         &mut self,
         input: &mut BoxedOperator,
@@ -305,7 +304,7 @@ impl DiskSort {
         Ok(())
     }
 
-    /// The rows in order: those behind the first `skip`, at most `count`.
+    /// Returns the rows in order: the rows after the first `skip`, at most `count`.
     pub fn finish(self, skip: u64, count: u64) -> Result<DiskSorted, MysqlError> {
         let rows = RowReader::new(self.types.iter().map(|ty| &ty.sql));
         Ok(DiskSorted { entries: self.sort.finish()?, rows, skip, left: count })
@@ -329,7 +328,7 @@ impl Operator for DiskSorted {
     }
 }
 
-/// Some rows of a batch.
+/// Returns some rows of a batch.
 pub(super) fn picked(batch: &Batch, rows: &[u32]) -> Result<Batch, MysqlError> {
     let indices = arrow_array::UInt32Array::from_iter_values(rows.iter().copied());
     let pick = |column: &ArrayRef| take(column, &indices, None).map_err(copy_failed);

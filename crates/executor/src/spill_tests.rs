@@ -1,4 +1,4 @@
-//! Operators with little memory give the rows that they give with much, and leave no file behind.
+//! Operators with little memory give the rows of operators with plenty, and leave no file behind.
 
 use super::tests::database;
 use crate::testing::{self, Database, show};
@@ -8,14 +8,14 @@ use rand::{Rng, SeedableRng};
 
 pub(super) const PLENTY: usize = 64 << 20;
 
-/// The rows of a query, as text, and how often something went to a file.
+/// Returns the rows of a query as text, and how many times an operator spilled.
 pub(super) fn answer(database: &Database, sql: &str) -> (Vec<String>, u64) {
     let (plan, parts) = database.plan_all(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
     let found = database.run_with(&plan, &parts).unwrap_or_else(|e| panic!("{sql}: {e}"));
     (found.rows.iter().map(|row| show(row)).collect(), found.counters.created_tmp_files)
 }
 
-/// With `limit` bytes the rows are the same, in the same order if that is asked for, and something went to files.
+/// Checks that with `limit` bytes the rows are equal, in the same order if the query asks for one, and that an operator spilled.
 pub(super) fn check(database: &mut Database, limit: usize, sql: &str) {
     database.memory_limit = PLENTY;
     let (mut expected, files) = answer(database, sql);
@@ -35,7 +35,7 @@ pub(super) fn check(database: &mut Database, limit: usize, sql: &str) {
 fn sorts_go_to_disk() {
     let mut database = database();
     check(&mut database, 64 << 10, "SELECT id, k, s FROM r ORDER BY s DESC, k, id");
-    // Equals stay in the order in which they came.
+    // Equal rows stay in the order of their arrival.
     check(&mut database, 64 << 10, "SELECT id FROM r ORDER BY v");
     check(&mut database, 64 << 10, "SELECT id, s FROM r ORDER BY v LIMIT 5000, 4000");
     check(&mut database, 64 << 10, "SELECT id, s FROM r ORDER BY s LIMIT 9000");
@@ -44,7 +44,7 @@ fn sorts_go_to_disk() {
 #[test]
 fn window_partitions_go_to_disk() {
     let mut database = database();
-    // All rows, several partitions of which some fit, and calls that need the rows before or those that are equal.
+    // The frames cover all rows; of several partitions some fit; calls need the preceding rows or the peers.
     for sql in [
         "SELECT id, s, SUM(v) OVER (), COUNT(*) OVER () FROM r ORDER BY id",
         "SELECT id, MAX(s) OVER (PARTITION BY k % 3), ROW_NUMBER() OVER (PARTITION BY k % 3 ORDER BY id) FROM r ORDER BY id",
@@ -66,14 +66,14 @@ fn groups_and_distinct_rows_go_to_disk() {
     );
     check(&mut database, 64 << 10, "SELECT id % 6000, COUNT(DISTINCT s, k) FROM r GROUP BY id % 6000");
     check(&mut database, 64 << 10, "SELECT DISTINCT k, id % 5000, s FROM r");
-    // Groups that do not fit the files of the first round either.
+    // The groups do not fit after the first round of files either.
     check(&mut database, 8 << 10, "SELECT id, v, COUNT(*) FROM r GROUP BY id, v");
 }
 
 #[test]
 fn joins_go_to_disk() {
     let mut database = database();
-    // Files that have to be spread again.
+    // The files have to be spread again.
     check(
         &mut database,
         12 << 10,
@@ -105,7 +105,7 @@ fn set_operations_go_to_disk() {
             format!("SELECT id, s FROM l WHERE id < 6000 {operation} SELECT id, s FROM r WHERE id > 900");
         check(&mut database, 64 << 10, &sql);
     }
-    // Nothing but rows of the left side is too much.
+    // The rows of the left side alone are too many.
     check(&mut database, 64 << 10, "SELECT id, s FROM l EXCEPT SELECT id, s FROM r WHERE id < 3");
 }
 
@@ -158,7 +158,7 @@ fn the_order_of_the_probe_rows_is_kept() {
     check(&mut database, 128 << 10, sql);
 }
 
-/// Random queries with random limits.
+/// Limits memory at random for random queries and checks their answers.
 #[test]
 fn little_memory_changes_no_answer() {
     let seed = testing::seed();

@@ -1,4 +1,4 @@
-//! Rows that are kept to be read more than once: the first of them in memory, the others in a file.
+//! Rows that are kept to be read more than once: the first in memory, the others in a file.
 
 use super::gather::batch_bytes;
 use super::spill::{SpillFile, SpillWriter};
@@ -7,7 +7,7 @@ use crate::params::STORED_ROWS_PART;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
-/// Rows that are kept.
+/// Stored rows.
 #[derive(Default)]
 pub(super) struct StoredRows {
     memory: Vec<Batch>,
@@ -15,15 +15,15 @@ pub(super) struct StoredRows {
     file: Option<SpillFile>,
 }
 
-/// Rows that come to be kept.
+/// Collects rows to store.
 pub(super) struct RowsToStore {
     types: Arc<[ExprType]>,
     rows: StoredRows,
-    /// Where they go when no more of them may be in memory.
+    /// Writes the rows that memory has no room for.
     writer: Option<SpillWriter>,
 }
 
-/// Gives them from the first to the last.
+/// Reads stored rows from the first to the last.
 pub(super) struct StoredReader {
     rows: Arc<StoredRows>,
     next: usize,
@@ -31,14 +31,14 @@ pub(super) struct StoredReader {
 }
 
 impl StoredRows {
-    /// The part of the statement's memory that they hold; dropping them gives it back.
+    /// Returns the share of the statement's memory that the rows hold; dropping them returns it.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 }
 
 impl RowsToStore {
-    /// None yet.
+    /// Starts with no rows.
     pub fn new(types: &Arc<[ExprType]>) -> RowsToStore {
         RowsToStore { types: types.clone(), rows: StoredRows::default(), writer: None }
     }
@@ -61,7 +61,7 @@ impl RowsToStore {
         (0..batch.rows).try_for_each(|row| writer.push(batch, row, cx))
     }
 
-    /// The rows; none are left here.
+    /// Takes the rows and leaves none behind.
     pub fn take(&mut self) -> Result<StoredRows, MysqlError> {
         let mut rows = std::mem::take(&mut self.rows);
         rows.file = self.writer.take().map(|writer| writer.finish(&self.types)).transpose()?;

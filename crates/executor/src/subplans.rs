@@ -1,7 +1,7 @@
-//! Subqueries at work: run when an expression asks for them, and remembered.
+//! Runs subqueries when an expression asks for them, and remembers their answers.
 //!
-//! A subquery is run once for each set of values that it depends on, as long as its answers fit into [`MEMO_BYTES`]; one that
-//! depends on none is run once. The operators of one run serve the next, but for those that have to be built again.
+//! A subquery runs once for each set of values that it depends on, as long as its answers fit into [`MEMO_BYTES`]; an
+//! uncorrelated one runs once. The operators of one run serve the next, unless they must be built again.
 
 use super::members::Members;
 use super::memo_key::{memo_key, value_bytes};
@@ -22,30 +22,30 @@ use std::sync::Arc;
 /// The subqueries of a statement in one execution.
 #[derive(Default)]
 pub struct Subplans {
-    /// None: there are none.
+    /// `None`: the statement has no subqueries.
     parts: Option<Arc<PlanParts>>,
     memos: BTreeMap<usize, RefCell<Memo>>,
-    /// The counters since they were last asked for, if anything was counted.
+    /// The counters since the last call of `take_counters`, if anything was counted.
     counters: RefCell<Option<Box<Counters>>>,
-    /// The bytes that the remembered answers and the rows of common tables take.
+    /// The bytes that remembered answers and the rows of common tables take.
     remembered: Cell<usize>,
     /// The rows of common tables, by number.
     commons: RefCell<HashMap<usize, CommonRows>>,
-    /// The rows that the last round has added to each recursive table.
+    /// The work table of each recursive common table: the rows that the last round added.
     work_tables: RefCell<HashMap<usize, Arc<StoredRows>>>,
     max_recursion: u64,
-    /// Figures of what is run, for EXPLAIN ANALYZE.
+    /// Figures of the parts that ran, for EXPLAIN ANALYZE.
     profiles: RefCell<BTreeMap<Part, Profile>>,
     /// Operators that wait for the next run, by the numbers of their subqueries.
     idle: RefCell<HashMap<usize, BoxedOperator>>,
 }
 
-/// A query of a statement that is run by itself.
+/// A query of a statement that runs by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// A subquery of an expression, by its number.
     Subquery(usize),
-    /// A query of WITH, by its number.
+    /// A common table, by its number.
     Common(usize),
 }
 
@@ -71,13 +71,13 @@ enum Answer {
 }
 
 impl Subplans {
-    /// For one execution of the statement that has these parts. A recursive table takes no more than `max_recursion` rounds.
+    /// Makes the state for one execution of a statement with these parts. A recursion runs at most `max_recursion` rounds.
     pub fn new(parts: &Arc<PlanParts>, max_recursion: u64) -> Subplans {
         let memos = parts.subqueries.keys().map(|number| (*number, RefCell::default())).collect();
         Subplans { parts: Some(parts.clone()), memos, max_recursion, ..Subplans::default() }
     }
 
-    /// Keeps figures of everything that is run.
+    /// Records figures of every part that runs.
     pub fn keep_profiles(&mut self) {
         let Some(parts) = &self.parts else { return };
         let subqueries = parts.subqueries.iter();
@@ -88,7 +88,7 @@ impl Subplans {
         *self.profiles.get_mut() = profiles.collect();
     }
 
-    /// The figures of a part, if they are kept and it is not running: who takes them puts them back.
+    /// Takes the figures of a part, if they are recorded and the part is not running. The caller puts them back.
     pub fn take_profile(&self, part: Part) -> Option<Profile> {
         self.profiles.borrow_mut().remove(&part)
     }
@@ -97,12 +97,12 @@ impl Subplans {
         self.profiles.borrow_mut().extend(profile.map(|profile| (part, profile)));
     }
 
-    /// The counters of subqueries since this was last asked.
+    /// Takes the counters of subqueries since the last call.
     pub fn take_counters(&self) -> Option<Box<Counters>> {
         self.counters.take()
     }
 
-    /// The bytes that are held for longer than a subquery runs.
+    /// Returns the bytes that are held beyond the run of a subquery.
     pub(super) fn remembered(&self) -> usize {
         self.remembered.get()
     }
@@ -115,13 +115,13 @@ impl Subplans {
         self.parts.as_ref()?.commons.get(&number)
     }
 
-    /// The key that tells the rows of a common table from those for another row of the query around it.
+    /// Returns the key of a common table's rows: the values of the surrounding row that the table depends on.
     fn common_key(&self, number: usize, outer: &[Value]) -> Vec<u8> {
         let is_dependent = self.common_plan(number).is_some_and(|plan| plan.is_dependent);
         if is_dependent { memo_key(outer) } else { Vec::new() }
     }
 
-    /// The rows of a common table, if they were made.
+    /// Returns the rows of a common table, if they were made.
     pub(super) fn common(&self, number: usize, outer: &[Value]) -> Option<Arc<StoredRows>> {
         let key = self.common_key(number, outer);
         let commons = self.commons.borrow();
@@ -144,7 +144,7 @@ impl Subplans {
         self.remembered.set((self.remembered.get() + bytes).saturating_sub(freed));
     }
 
-    /// The rows that the last round has added to a recursive table.
+    /// Returns the rows that the last round added to a recursive common table.
     pub(super) fn work_table(&self, number: usize) -> Arc<StoredRows> {
         self.work_tables.borrow().get(&number).cloned().expect("a recursive table is read in its rounds")
     }
@@ -194,18 +194,18 @@ impl Answer {
 /// Runs subqueries for the expressions of one step of an execution.
 #[derive(Clone, Copy)]
 pub struct Runner<'r> {
-    /// The subqueries, and what is known of their answers.
+    /// The subqueries and their remembered answers.
     pub subplans: &'r Subplans,
-    /// The snapshot: which rows are visible.
+    /// The snapshot, which decides the visible rows.
     pub view: &'r ReadView,
-    /// For subqueries that lock rows.
+    /// The row locks, for subqueries that lock rows.
     pub locks: Option<&'r StatementLocks>,
     /// The memory that operators may hold.
     pub memory: &'r MemoryBudget,
 }
 
 impl Runner<'_> {
-    /// Runs a subquery and gives each of its batches to `each`, until that says no.
+    /// Runs a subquery and passes each of its batches to `each`, until that returns false.
     fn run(
         &self,
         number: usize,
@@ -252,12 +252,12 @@ impl Runner<'_> {
         if root.reset() {
             self.subplans.idle.borrow_mut().insert(number, root);
         }
-        // What the operators held is gone.
+        // The operators have released their memory.
         self.memory.shrink_to(held + self.subplans.remembered.get());
         result
     }
 
-    /// The only row; error 1242 when there are more, or none and a warning where the statement has IGNORE.
+    /// Returns the only row. Error 1242 when there are more; with IGNORE a warning and no row.
     fn only_row(
         &self,
         number: usize,
@@ -312,7 +312,7 @@ impl Runner<'_> {
                     for at in 0..batch.rows {
                         members.add(row_of(plan, batch, at), cx)?;
                     }
-                    // Given back with what the operators hold.
+                    // The memory is returned with the memory of the operators.
                     held.set(members.memory_bytes(), self.memory)?;
                     Ok(true)
                 })?;
@@ -322,7 +322,8 @@ impl Runner<'_> {
     }
 }
 
-/// The context of a query that depends on these values. It takes over what calls keep from row to row; that has to be given back.
+/// Makes the context of a query that depends on these values. The context takes the state that calls keep between rows; the
+/// caller puts it back.
 pub(super) fn within<'x>(cx: &'x mut EvalContext<'_>, outer: &'x [Value]) -> EvalContext<'x> {
     EvalContext {
         parameters: cx.parameters,

@@ -1,4 +1,4 @@
-//! Operators over more rows than a batch holds, against what can be computed by hand.
+//! Operators over more rows than a batch holds, checked against results computed by hand.
 
 use crate::testing::{self, Database};
 use leafline_types::Value;
@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEFT: i64 = 9_000;
 const RIGHT: i64 = 12_000;
 
-/// `l.k` and `r.k` have few values in common, some of them many times: joins come out larger than a batch.
+/// Returns the key of a row of `l`. `l.k` and `r.k` share few values, some of them many times, so that joins are larger than a
+/// batch.
 fn left_key(id: i64) -> Option<i64> {
     (id % 11 != 0).then_some(id % 900)
 }
@@ -43,7 +44,7 @@ fn right_by_key() -> BTreeMap<i64, Vec<i64>> {
     ids
 }
 
-/// The pairs of a join, with the right side missing where `outer` keeps rows alone.
+/// Returns the pairs of a join; with `outer`, rows without match have no right side.
 fn pairs(outer: bool, on: &dyn Fn(i64, i64) -> bool) -> BTreeSet<(i64, Option<i64>)> {
     let right = right_by_key();
     let mut pairs = BTreeSet::new();
@@ -165,7 +166,7 @@ fn limit_reads_little_and_a_cancelled_query_stops() {
     assert_eq!((error.code, batches), (1317, 1));
 }
 
-/// The rows of `r` by key, then id; NULL is the least key.
+/// Returns the rows of `r` by key, then id; NULL is the least key.
 fn in_window_order() -> Vec<i64> {
     let mut ids: Vec<i64> = (0..RIGHT).collect();
     ids.sort_by_key(|id| (right_key(*id), *id));

@@ -1,5 +1,5 @@
-//! The first rows in order: keeps no more than a multiple of what is asked for. If that does not fit into memory, all rows are
-//! sorted on disk.
+//! Delivers the first rows in order, holding no more than a multiple of the wanted rows. If these do not fit into memory, all
+//! rows are sorted on disk.
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
 use super::limit::resolve;
@@ -28,7 +28,7 @@ pub(super) struct TopN {
 }
 
 impl TopN {
-    /// The rows come in the order of the first `presorted` keys.
+    /// Makes the operator. The rows come in the order of the first `presorted` keys.
     pub fn new(
         input: BoxedOperator,
         types: &Arc<[ExprType]>,
@@ -56,7 +56,7 @@ impl TopN {
                     && kept.rows.len() >= wanted
                 {
                     kept.shrink(wanted)?;
-                    // Rows to come begin with this or more.
+                    // All later rows have these leading keys or greater ones.
                     if kept.bound.as_ref().is_some_and(|bound| bound.as_slice() < last) {
                         break;
                     }
@@ -117,8 +117,8 @@ struct Kept {
     store: RowStore,
     store_bytes: usize,
     rows: SortedRows,
-    /// Key of the last row that was among the first when the candidates were last sorted out: what is not before it cannot
-    /// be delivered, since an equal row that came earlier goes first.
+    /// Key of the last row that was among the first when the candidates were last reduced. A row that does not sort before it
+    /// cannot be delivered, because an equal row that came earlier takes precedence.
     bound: Option<Vec<u8>>,
 }
 
@@ -142,7 +142,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Drops all but the first `wanted`.
+    /// Drops all but the first `wanted` candidates.
     fn shrink(&mut self, wanted: usize) -> Result<(), MysqlError> {
         self.bound = self.rows.truncate(wanted).map(<[u8]>::to_vec);
         let (keys, rows) = self.rows.take();

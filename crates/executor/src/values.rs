@@ -1,4 +1,4 @@
-//! Rows of constants, and no rows.
+//! Delivers rows of constants, or no rows.
 
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_expr::{Expr, evaluate_scalar};

@@ -1,16 +1,16 @@
 //! GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG beyond memory.
 //!
-//! When memory is used up, what such an aggregate has stays there, and entries of further rows go to a sort on disk by group, key and
-//! number ([`leafline_expr::aggregate::GroupedAccumulator::close`]). At the end a group is given its entries and finished, then the
-//! next one: never more than one result is being made. Where one of equal values counts and the order is another one, a sort by the
-//! values comes first.
+//! When memory runs out, the values that such an aggregate holds stay in memory. Entries of further rows go to a sort on disk by
+//! group, key and number ([`leafline_expr::aggregate::GroupedAccumulator::close`]). At the end each group in turn receives its
+//! entries and is finished, so that only one result is in progress. With DISTINCT and an order other than that of the values, a
+//! sort by the values comes first.
 
 use super::super::ExecutionContext;
 use super::super::spill::{EntrySort, SortedEntries};
 use leafline_expr::aggregate::{Entry, Gathering, GroupedAccumulator};
 use leafline_types::{MysqlError, Value};
 
-/// Entries that are not kept in memory.
+/// Entries on their way to disk.
 pub(super) struct Gathered {
     gathering: Gathering,
     sort: EntrySort,
@@ -18,14 +18,14 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Lets the accumulator keep no more; none if it keeps no values of rows.
+    /// Stops the accumulator from keeping more values; none if it keeps no values of rows.
     pub fn begin(accumulator: &mut GroupedAccumulator, cx: &mut ExecutionContext<'_>) -> Option<Gathered> {
         let gathering = accumulator.gathering()?;
         accumulator.close();
         Some(Gathered { gathering, sort: EntrySort::new(cx), payload: Vec::new() })
     }
 
-    /// Writes what the last batch has brought.
+    /// Writes the entries of the last batch.
     pub fn write(&mut self, accumulator: &GroupedAccumulator) -> Result<(), MysqlError> {
         for entry in accumulator.entries() {
             let group = entry.group.to_be_bytes();
@@ -42,7 +42,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// All rows have come.
+    /// Sorts the entries after the last row.
     pub fn finish(self, cx: &mut ExecutionContext<'_>) -> Result<GroupEntries, MysqlError> {
         let sort = match self.gathering {
             Gathering::OnceByValue => by_key(self.sort, cx)?,
@@ -58,7 +58,7 @@ impl Gathered {
     }
 }
 
-/// The first entry of each value, to be sorted by keys.
+/// Sorts the first entry of each value by the keys.
 fn by_key(values: EntrySort, cx: &mut ExecutionContext<'_>) -> Result<EntrySort, MysqlError> {
     let mut sort = EntrySort::new(cx);
     let mut values = values.finish()?;
@@ -82,20 +82,20 @@ fn by_key(values: EntrySort, cx: &mut ExecutionContext<'_>) -> Result<EntrySort,
     Ok(sort)
 }
 
-/// Sorted entries, which are given to their groups.
+/// Sorted entries on disk, to be returned to their groups.
 pub(super) struct GroupEntries {
     entries: SortedEntries,
-    /// Of those with the same key the first counts.
+    /// Of entries with equal keys only the first counts.
     once: bool,
-    /// The last entry read is one of a group to come.
+    /// The last entry read belongs to a later group.
     waits: bool,
-    /// The group's number and the key.
+    /// The group's number and the key of the last entry.
     key: Vec<u8>,
     payload: Vec<u8>,
 }
 
 impl GroupEntries {
-    /// The result of a group. They are asked for in the order of their numbers.
+    /// Finishes a group. Callers ask for groups in the order of their numbers.
     pub fn finish_group(
         &mut self,
         group: u32,

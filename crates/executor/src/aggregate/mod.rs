@@ -1,8 +1,8 @@
-//! One row per group: grouping by hash of the encoded keys; without keys, one row in all.
+//! Grouping: one row per group, found by hash of the encoded keys; without keys, a single row.
 //!
-//! When memory is used up, the groups there are go on, and rows of others go to files by their keys; then these are grouped, one after
-//! the other. What is kept of DISTINCT values goes to files as well ([`repeats`]), and so do values that are put together
-//! ([`gathered`]).
+//! When memory runs out, groups in memory continue, and rows of other groups go to files by their keys; then these files are
+//! grouped one after another. DISTINCT values beyond memory go to files as well ([`repeats`]), and so do values that GROUP_CONCAT
+//! and JSON aggregates collect ([`gathered`]).
 
 mod gathered;
 mod repeats;
@@ -41,7 +41,7 @@ pub(super) struct Aggregate {
     results: Option<Results>,
     /// Files with rows of further groups.
     waiting: Vec<SpillFile>,
-    /// The input was read to its end, and replaced by a file.
+    /// The input was read to its end, and a file has replaced it.
     reads_files: bool,
     held: Held,
 }
@@ -61,7 +61,8 @@ impl Aggregate {
             .with_long_values_below()
     }
 
-    /// Has a projection below compute the keys and arguments that may be long, which gives batches of few rows where they are.
+    /// Adds a projection below that computes keys and arguments that may be long. The projection delivers small batches where
+    /// values are long.
     fn with_long_values_below(self) -> Aggregate {
         let mut all = self.keys.iter().chain(self.aggregates.iter().flat_map(|call| &call.args));
         if !all.any(may_be_long) {
@@ -88,7 +89,7 @@ impl Aggregate {
         let mut grouping = Grouping::new(&self.keys, self.grouping);
         let mut states: Vec<State> = self.aggregates.iter().map(State::new).collect();
         let mut others: Option<Partitions> = None;
-        // Once memory is used up: what the groups there may grow to.
+        // Once memory has run out: the size that the groups in memory may grow to.
         let mut most = None;
         while let Some(mut batch) = self.input.next(cx)? {
             match &mut others {
@@ -138,7 +139,7 @@ impl Aggregate {
         cx: &mut ExecutionContext<'_>,
     ) -> Result<Results, MysqlError> {
         let rows = grouping.count();
-        // Rows that were left out have other values than those known.
+        // Rows that were left out have values that the accumulators do not know.
         for state in
             states.iter_mut().filter(|state| matches!(state.beyond, Some(AggregateSpill::Repeats(_))))
         {
@@ -177,7 +178,7 @@ impl Aggregate {
 /// The state of one aggregate.
 struct State {
     accumulator: GroupedAccumulator,
-    /// The rows for which there was no room.
+    /// The rows that found no room in memory.
     beyond: Option<AggregateSpill>,
 }
 
@@ -192,7 +193,7 @@ impl State {
         State { accumulator: GroupedAccumulator::new(call), beyond: None }
     }
 
-    /// Takes in the rows of a batch.
+    /// Adds the rows of a batch.
     fn update(
         &mut self,
         call: &AggregateCall,
@@ -215,7 +216,7 @@ impl State {
         }
     }
 
-    /// Lets it keep no more values; false if it keeps none.
+    /// Stops the aggregate from keeping more values; false if it keeps none.
     fn close(&mut self, call: &AggregateCall, cx: &mut ExecutionContext<'_>) -> bool {
         let State { accumulator, beyond } = self;
         let repeats = Repeats::begin(call, accumulator).map(AggregateSpill::Repeats);
@@ -239,7 +240,7 @@ impl Operator for Aggregate {
             }
             let Some(results) = &mut self.results else { return Ok(None) };
             if let Some(batch) = results.next(cx)? {
-                // Whoever keeps the batch accounts for it.
+                // The reader of the batch accounts for its memory.
                 if let Some(left) = results.bytes_of_pieces() {
                     self.held.set(left, cx.memory)?;
                 }
@@ -261,15 +262,15 @@ impl Operator for Aggregate {
     }
 }
 
-/// The numbers of the groups of a batch's rows, and the keys of all groups.
+/// The group numbers of a batch's rows, and the keys of all groups.
 struct Grouping {
     encoder: KeyEncoder,
     encoded: EncodedKeys,
-    /// How many of the keys tell groups apart.
+    /// Number of keys, from the first, that distinguish groups.
     grouping: usize,
     table: KeyTable,
     ids: Vec<u32>,
-    /// Key columns of the groups, in the order of their numbers: a piece for each batch that had new ones.
+    /// Key columns of the groups, in the order of their numbers: one piece for each batch that had new groups.
     pieces: Vec<Vec<ArrayRef>>,
     piece_bytes: usize,
     keyed: bool,
@@ -329,7 +330,7 @@ impl Grouping {
         Ok(())
     }
 
-    /// Numbers the rows whose groups are there, and gives these rows; the others are written to files.
+    /// Numbers the rows of known groups and returns them; writes the other rows to files.
     fn number_known(
         &mut self,
         keys: &[Expr],
@@ -373,7 +374,7 @@ impl Grouping {
             let empty = |key: &Expr| leafline_types::ColumnBuilder::for_type(&key.ty.sql).finish();
             return Ok(keys.iter().map(|key| Column::Ready(empty(key))).collect());
         }
-        // Columns of so many bytes are not put together again.
+        // Columns of this size stay in pieces.
         let most = if self.piece_bytes > LONG_RESULT_BYTES { BATCH_BYTES } else { usize::MAX };
         let mut runs: Vec<(usize, Vec<&Vec<ArrayRef>>)> = Vec::new();
         for piece in &self.pieces {

@@ -1,9 +1,8 @@
 //! COUNT, SUM and AVG of DISTINCT values beyond memory.
 //!
-//! When memory is used up, the values that groups have had stay known, and rows with other ones go to files by group and value
-//! ([`leafline_expr::aggregate::GroupedAccumulator::close`]). When all rows are read, the values known are forgotten, and the
-//! files are gone through one after the other: equal values of a group are in the same one. What does not fit then goes to files
-//! again.
+//! When memory runs out, the known values of groups stay in memory, and rows with other values go to files by group and value
+//! ([`leafline_expr::aggregate::GroupedAccumulator::close`]). After the last row the known values are forgotten, and the files
+//! are read one after another: equal values of a group are in one file. Values that still do not fit go to files again.
 
 use super::super::ExecutionContext;
 use super::super::spill::{Partitions, SpillFile};
@@ -16,15 +15,15 @@ use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
 
-/// Rows whose values were not known when there was no more room.
+/// Rows with values that were unknown when memory ran out.
 pub(super) struct Repeats {
-    /// The errors of the group's number and of the arguments.
+    /// The types of the group's number and of the arguments.
     types: Arc<[ExprType]>,
     files: Partitions,
 }
 
 impl Repeats {
-    /// Lets the accumulator of a call keep no more values; none if it keeps none.
+    /// Stops the accumulator of a call from keeping more values; none if it keeps none.
     pub fn begin(call: &AggregateCall, accumulator: &mut GroupedAccumulator) -> Option<Repeats> {
         if !accumulator.keeps_arguments() {
             return None;
@@ -36,7 +35,7 @@ impl Repeats {
         Some(Repeats { files: Partitions::new(&types), types })
     }
 
-    /// Writes the rows of the last batch that the accumulator has left out.
+    /// Writes the rows of the last batch that the accumulator left out.
     pub fn write(
         &mut self,
         accumulator: &GroupedAccumulator,
@@ -58,7 +57,7 @@ impl Repeats {
         left_out.try_for_each(|(row, key)| self.files.push(key, &batch, row as usize, cx))
     }
 
-    /// Gives the rows to the accumulator, which has `groups` groups. `others`: what is held besides, bytes.
+    /// Gives the rows to the accumulator, which has `groups` groups. `others`: bytes held elsewhere.
     pub fn finish(
         self,
         accumulator: &mut GroupedAccumulator,
@@ -81,7 +80,7 @@ impl Repeats {
     }
 }
 
-/// Gives the rows of a file to the accumulator; those it has no room for are in the files returned.
+/// Gives the rows of a file to the accumulator; rows without room go to the returned files.
 fn take_in(
     file: &SpillFile,
     types: &Arc<[ExprType]>,

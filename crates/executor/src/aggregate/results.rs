@@ -1,4 +1,4 @@
-//! The rows that grouping gives, a part at a time. What goes to files while it is gathered is put together as it is asked for.
+//! The result rows of grouping, a part at a time. Values that went to files are combined when their rows are asked for.
 
 use super::super::{BATCH_ROWS, ExecutionContext};
 use super::gathered::GroupEntries;
@@ -9,28 +9,28 @@ use leafline_types::{Batch, ColumnBuilder, MysqlError, SqlType, Value};
 
 /// A column of results.
 pub(super) enum Column {
-    /// All groups are finished.
+    /// All groups are finished, in one array.
     Ready(ArrayRef),
-    /// All groups are finished; there are too many bytes for one array.
+    /// All groups are finished, in several arrays because one would be too large.
     Pieces(Vec<ArrayRef>),
-    /// Groups are finished one after the other.
+    /// Groups are finished one after another.
     Gathered(Box<GroupByGroup>),
 }
 
-/// An aggregate whose groups are finished one after the other.
+/// An aggregate whose groups are finished one after another.
 pub(super) struct GroupByGroup {
     pub accumulator: GroupedAccumulator,
-    /// The rows that were not kept in memory.
+    /// The entries that are on disk.
     pub entries: Option<GroupEntries>,
     pub ty: SqlType,
 }
 
-/// A row for each group.
+/// The rows of all groups.
 pub(super) struct Results {
     columns: Vec<Column>,
     rows: usize,
     delivered: usize,
-    /// Where the pieces of columns end; all of these have the same.
+    /// The ends of the pieces of columns; all columns in pieces share them.
     ends: Vec<usize>,
 }
 
@@ -74,7 +74,7 @@ impl Results {
         Ok(Some(Batch { columns: columns.collect(), rows: end - first }))
     }
 
-    /// The bytes of the pieces that have not been delivered; none where there are no pieces, or groups are finished one after the other.
+    /// Returns the bytes of the undelivered pieces; none if there are no pieces, or if groups are finished one after another.
     pub fn bytes_of_pieces(&self) -> Option<usize> {
         if self.ends.is_empty() {
             return None;
@@ -88,8 +88,8 @@ impl Results {
         })
     }
 
-    /// Finishes groups from the first on, at least one and not beyond `most`, until there is enough of them: the columns, and the
-    /// group that comes next.
+    /// Finishes groups from the first on, at least one and not beyond `most`, until the batch is full. Returns the columns, and
+    /// the number of the next group.
     fn gather(
         &mut self,
         first: usize,

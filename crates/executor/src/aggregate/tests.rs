@@ -1,4 +1,4 @@
-//! Values that are put together come out the same with little memory and with plenty.
+//! Collected values are equal with little and with plenty of memory.
 
 use super::super::spill_tests::{PLENTY, answer, check};
 use crate::testing::{self, Database, run_until};
@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 
 const ROWS: i64 = 5000;
 
-/// Texts that are equal though they differ, ties, and NULLs.
+/// Makes rows with texts that are equal though they differ, ties, and NULLs.
 fn database(rng: &mut SmallRng) -> Database {
     let database = Database::new();
     let rows: Vec<Vec<Value>> = (0..ROWS)
@@ -58,7 +58,7 @@ const GROUPS: &[&str] = &[
     " GROUP BY k",
     " GROUP BY k % 3, v WITH ROLLUP",
     " GROUP BY v, id % 7 HAVING COUNT(*) > 9",
-    // Few large groups beside many small ones.
+    // A few large groups next to many small ones.
     " GROUP BY IF(k < 700, k % 2, id)",
 ];
 
@@ -93,7 +93,7 @@ fn little_memory_changes_nothing_that_is_put_together() {
         went += usize::from(files > 0);
         assert!(found == expected, "{context}");
         assert_eq!(found_cuts.len(), cuts.len(), "{context}");
-        // Of many warnings not all are kept.
+        // Of many warnings only some are kept.
         assert!(cuts.len() >= 64 || found_cuts == cuts, "{context}");
     }
     assert!(went > 20, "only {went} queries went to files");
@@ -112,7 +112,7 @@ fn one_group_larger_than_memory_goes_to_disk() {
     ] {
         check(&mut database, 16 << 10, sql);
     }
-    // What is cut needs no memory for what is behind.
+    // The part of a value beyond the limit needs no memory.
     database.group_concat_max_len = 1024;
     database.memory_limit = 64 << 10;
     assert_eq!(answer(&database, "SELECT GROUP_CONCAT(id, s) FROM g").1, 0);

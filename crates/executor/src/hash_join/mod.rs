@@ -1,9 +1,9 @@
-//! Rows of two inputs with equal keys. One input is held in memory, the other streams past it; [`spilled`] says what happens if it
-//! does not fit.
+//! Hash join: joins rows of two inputs with equal keys. The build side is held in memory and the probe side streams past it. The
+//! module [`spilled`] handles a build side that does not fit.
 //!
-//! For semi and anti joins, rows of the streaming input pass or do not, without those of the other.
+//! Semi and anti joins deliver probe rows alone.
 //!
-//! Without keys every pair of rows is a candidate: that is how joins run for which there is neither an index nor an equality.
+//! Without keys every pair of rows is a candidate: joins without an index or an equality run like this.
 
 mod spilled;
 
@@ -34,23 +34,23 @@ pub(super) struct HashJoin {
     shape: Arc<Shape>,
     probe: BoxedOperator,
     build: Option<BoxedOperator>,
-    /// The build input when all of it was read.
+    /// The build input after all of it was read.
     built: Option<BoxedOperator>,
     encoder: KeyEncoder,
     keys: EncodedKeys,
     table: Built,
     current: Option<ProbeState>,
     held: Held,
-    /// The filters that scans get when the build side was read.
+    /// The runtime filters to set once the build side is read.
     told: Vec<plan::KeyFilter>,
     filters: Arc<RuntimeFilters>,
-    /// The operator that gives the rows, once memory was used up.
+    /// The operator that delivers the rows, once memory has run out.
     spilled: Option<BoxedOperator>,
-    /// How often the rows were spread over files.
+    /// How many times the rows were spread over files.
     depth: usize,
     /// The probe rows, if they come from a file.
     probe_file: Option<SpillFile>,
-    /// Which rows of that have a partner, if it is read more than once.
+    /// The probe rows of that file that have matched, if the file is read more than once.
     noted: Option<Noted>,
 }
 
@@ -68,22 +68,22 @@ struct Shape {
     keep_order: bool,
 }
 
-/// Which of the probe rows have a partner, by their numbers in the file.
+/// Marks the probe rows that have matched, by their numbers in the file.
 struct Noted {
     matched: Vec<bool>,
-    /// The numbers of the present batch's first row, and of the row behind it.
+    /// The number of the current batch's first row, and the number after its last row.
     first: usize,
     next: usize,
 }
 
 impl Noted {
-    /// The next batch has so many rows.
+    /// Moves to the next batch, which has `rows` rows.
     fn begin(&mut self, rows: usize) {
         self.first = self.next;
         self.next += rows;
     }
 
-    /// A row of the present batch has a partner.
+    /// Marks a row of the current batch as matched.
     fn add(&mut self, row: usize) {
         self.matched[self.first + row] = true;
     }
@@ -114,7 +114,7 @@ impl HashJoin {
         HashJoin { told, filters, ..HashJoin::with(probe, build, Arc::new(shape)) }
     }
 
-    /// Joins what is left of the outer rows of a lookup join, of these types, in its way.
+    /// Makes the join for the remaining outer rows of a lookup join, with these types, join type and order.
     pub fn going_on(
         probe: BoxedOperator,
         build: BoxedOperator,
@@ -165,7 +165,7 @@ impl HashJoin {
         encode(&self.encoder, exprs, &self.shape.null_safe, batch, &mut self.keys, cx)
     }
 
-    /// Reads the build side, as much of it as fits; gives what is left of it.
+    /// Reads as much of the build side as fits, and returns the rest.
     fn read_build(
         &mut self,
         mut input: BoxedOperator,
@@ -188,12 +188,12 @@ impl HashJoin {
         Ok(None)
     }
 
-    /// Tells scans below the probe side of the keys. The build side takes so many `bytes`.
+    /// Sets the runtime filters for scans below the probe side. `bytes` is the size of the build side.
     fn tell(&mut self, mut bytes: usize, cx: &ExecutionContext<'_>) {
         for filter in &self.told {
             let found = self.table.filter(filter);
             bytes += found.as_ref().map_or(0, RuntimeFilter::memory_bytes);
-            // Where there is no room for it, the join does without.
+            // Without room for a filter the join does without it.
             if !self.held.fits(bytes + self.table.memory_bytes(), cx.memory) {
                 return;
             }
@@ -201,7 +201,7 @@ impl HashJoin {
         }
     }
 
-    /// The pairs of the next probe rows, at most a batch of them.
+    /// Returns the pairs of the next probe rows, at most a batch of them.
     fn pairs(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Pairs>, MysqlError> {
         loop {
             if self.current.is_none() {
@@ -280,7 +280,7 @@ impl HashJoin {
 }
 
 impl HashJoin {
-    /// The probe rows of the next batches that have a partner or, for an anti join, have none.
+    /// Returns the probe rows of the next batches that have a match or, for an anti join, have none.
     fn kept(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         while let Some(batch) = self.probe.next(cx)? {
             cx.eval.cancel.check()?;
@@ -295,7 +295,7 @@ impl HashJoin {
         Ok(None)
     }
 
-    /// For each probe row, whether it has a partner.
+    /// Returns for each probe row whether it has a match.
     fn partners(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<Vec<bool>, MysqlError> {
         let joinable = self.encode(batch, false, cx)?;
         let head = |row| if joinable.contains(row) { self.table.head(self.keys.get(row)) } else { NO_ROW };
@@ -306,8 +306,8 @@ impl HashJoin {
         self.matched(batch, &heads, cx)
     }
 
-    /// For each probe row, whether the conditions hold with some row of its chain. Few candidates of each are tried first, then
-    /// more and more, as one partner is enough.
+    /// Returns for each probe row whether the conditions hold with some row of its chain. The first attempts evaluate few
+    /// candidates of each row, later ones more and more, because one match is enough.
     fn matched(
         &self,
         batch: &Batch,
@@ -411,7 +411,7 @@ impl Operator for HashJoin {
     }
 }
 
-/// Encodes the keys of a batch; tells which rows can have a partner at all: NULL equals nothing, unless asked to.
+/// Encodes the keys of a batch and returns which rows can match at all: NULL equals nothing, except for `<=>`.
 fn encode(
     encoder: &KeyEncoder,
     exprs: &[Expr],
@@ -424,7 +424,7 @@ fn encode(
     keys.clear();
     let mut done = 0;
     while done < batch.rows {
-        // Where values are long, a piece at a time.
+        // Long values are encoded a piece at a time.
         let rest = slice(batch, done, batch.rows - done);
         let (columns, rows) = evaluate_first(exprs.iter(), &rest, &mut cx.eval)?;
         for (value, null_safe) in columns.iter().zip(null_safe) {
@@ -468,9 +468,9 @@ impl Joinable {
 struct Built {
     store: RowStore,
     keys: KeyTable,
-    /// Per key, the first row and the last.
+    /// For each key, its first row and its last.
     heads: Vec<(u32, u32)>,
-    /// Per row, the next one with the same key.
+    /// For each row, the next one with the same key.
     next: Vec<u32>,
     rows: Vec<RowRef>,
     null_row: Option<RowRef>,
@@ -496,7 +496,7 @@ impl Built {
         Ok(())
     }
 
-    /// A filter of the keys, if there are not too many.
+    /// Makes a runtime filter of the keys, if there are not too many.
     fn filter(&self, filter: &plan::KeyFilter) -> Option<RuntimeFilter> {
         if self.heads.len() > MAX_FILTER_VALUES {
             return None;
@@ -529,13 +529,13 @@ impl Built {
 struct ProbeState {
     batch: Batch,
     bytes: RowBytes,
-    /// Per row, the next build row to pair it with.
+    /// For each row, the next build row to pair it with.
     heads: Vec<u32>,
-    /// Rows kept without partner that conditions decide on: those for which one held. They are delivered behind the
-    /// others of their batch.
+    /// For preserved rows that conditions decide on: whether a pair has matched. Rows without match follow the other rows of
+    /// their batch.
     matched: Vec<bool>,
     row: usize,
-    /// No partner was found for the row yet.
+    /// The row has not matched yet.
     alone: bool,
 }
 
@@ -544,7 +544,7 @@ struct ProbeState {
 struct Pairs {
     probe: Vec<u32>,
     build: Vec<RowRef>,
-    /// Of rows that are long.
+    /// The bytes of long rows.
     bytes: usize,
     without_partner: bool,
 }

@@ -1,9 +1,9 @@
 //! Hash joins whose build side does not fit into memory.
 //!
-//! Both inputs are spread over files by the hash of their keys, and each pair of files is joined by itself, up to
-//! [`MAX_SPILL_DEPTH`] times one inside the other (Kitsuregawa, Tanaka and Moto-Oka, 1983). What does not get smaller so, because there are no keys
-//! or too many rows of one key, is joined a part of the build side at a time: the other side is read again for each. Where the order of
-//! the probe rows is to be kept, they carry a number that the result is sorted by.
+//! The join spreads both inputs over files by the hash of their keys, and joins each pair of files by itself, recursively up to
+//! [`MAX_SPILL_DEPTH`] times (Kitsuregawa, Tanaka and Moto-Oka, 1983). An input that does not shrink this way, because there are
+//! no keys or too many rows of one key, is joined a part of the build side at a time, and the other side is read again for each
+//! part. To keep the order of the probe rows, they carry a number that the result is sorted by.
 
 use super::{Built, HashJoin, Noted, Shape};
 use crate::params::MAX_SPILL_DEPTH;
@@ -17,7 +17,7 @@ use leafline_types::column::arrow_type;
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
 
-/// Joins the rows of a join that has read as much of its build side as fits; `rest` is the part that it has not read.
+/// Joins the rows of a join that has read as much of its build side as fits. `rest` is the part that it has not read.
 pub(super) fn spilled(
     join: &mut HashJoin,
     rest: BoxedOperator,
@@ -83,7 +83,7 @@ fn partitioned(
     Ok(Box::new(sort.finish(0, u64::MAX)?))
 }
 
-/// Writes the rows of a batch that can be in the result to the files of their keys.
+/// Writes the rows of a batch that can be in the result to the files for their keys.
 fn spread(
     join: &mut HashJoin,
     batch: &Batch,
@@ -105,7 +105,7 @@ fn spread(
 }
 
 impl Shape {
-    /// The join of the same rows, with a number behind the columns of the probe rows.
+    /// Returns the shape of the join of the same rows, with a number after the columns of the probe rows.
     fn numbered(&self) -> Shape {
         let width = self.probe_types.len();
         let mut probe_types = self.probe_types.to_vec();
@@ -120,7 +120,7 @@ impl Shape {
     }
 }
 
-/// Pairs of files, joined one after the other.
+/// Joins pairs of files, one after another.
 struct Partitioned {
     pairs: Vec<(SpillFile, SpillFile)>,
     current: Option<HashJoin>,
@@ -150,13 +150,13 @@ impl Operator for Partitioned {
     }
 }
 
-/// A part of the build side at a time.
+/// Joins a part of the build side at a time.
 struct Chunked {
     join: HashJoin,
     rows: JoinType,
     rest: Option<BoxedOperator>,
     probe: SpillFile,
-    /// Reads the probe rows once more, when all parts were met: those with or without partner are delivered.
+    /// Reads the probe rows once more after all parts, to deliver rows with or without match.
     last: Option<BoxedOperator>,
 }
 
@@ -171,7 +171,7 @@ impl Chunked {
         Chunked { join: part, rows: join.shape.join_type, rest: Some(rest), probe, last: None }
     }
 
-    /// The next pairs with rows of the present part, or whether there are any.
+    /// Returns the next pairs with rows of the current part, if there are any.
     fn next_of_part(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         if self.rows.delivers_partners() {
             return self.join.next(cx);
@@ -186,7 +186,7 @@ impl Chunked {
         Ok(None)
     }
 
-    /// Delivers the probe rows with or without partner.
+    /// Delivers the probe rows with or without match.
     fn next_of_last(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let Some(last) = &mut self.last else { return Ok(None) };
         while let Some(batch) = last.next(cx)? {

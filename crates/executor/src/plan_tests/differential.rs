@@ -1,4 +1,4 @@
-//! Random queries over small tables: every plan gives the rows that the reference interpreter gives.
+//! Random queries over small tables: every plan gives the rows of the reference interpreter.
 
 use super::parallel;
 use crate::testing::{self, Answer, Database, show, with_eval};
@@ -66,7 +66,7 @@ pub(super) fn pick<'s>(rng: &mut SmallRng, from: &[&'s str]) -> &'s str {
     from.choose(rng).expect("something to pick from")
 }
 
-/// A condition over some aliases.
+/// Writes a condition over some aliases.
 pub(super) fn condition(rng: &mut SmallRng, aliases: &[String], depth: usize) -> String {
     let alias = aliases.choose(rng).expect("an alias").clone();
     let other = aliases.choose(rng).expect("an alias").clone();
@@ -101,7 +101,7 @@ pub(super) fn condition(rng: &mut SmallRng, aliases: &[String], depth: usize) ->
     }
 }
 
-/// A FROM clause; adds its aliases.
+/// Writes a FROM clause and adds its aliases.
 pub(super) fn from(rng: &mut SmallRng, aliases: &mut Vec<String>, tables: usize) -> String {
     let mut clause = String::new();
     for number in 0..tables {
@@ -147,7 +147,7 @@ fn join_condition(rng: &mut SmallRng, aliases: &[String]) -> String {
     if rng.random_ratio(1, 3) { format!("{equality} AND {}", condition(rng, aliases, 1)) } else { equality }
 }
 
-/// A query, and whether it has LIMIT.
+/// Writes a query, and returns whether it has a LIMIT.
 fn query(rng: &mut SmallRng) -> (String, bool) {
     let mut aliases = Vec::new();
     let tables = *[1, 1, 2, 2, 2, 3, 3].choose(rng).expect("numbers");
@@ -196,7 +196,7 @@ fn query(rng: &mut SmallRng) -> (String, bool) {
     }
 }
 
-/// Runs a query, whose rows must be those of the reference interpreter: what came of it, and the plan as a tree.
+/// Runs a query, checks its rows against the reference interpreter, and returns the answer and the plan as a tree.
 pub(super) fn checked(database: &Database, sql: &str, context: &str) -> (Answer, String) {
     let context = format!("{context}: {sql}");
     let select = database.bind(sql).unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -212,7 +212,7 @@ pub(super) fn checked(database: &Database, sql: &str, context: &str) -> (Answer,
     (answer, explained)
 }
 
-/// Rows as sorted text. Which of the strings that are equal but for trailing spaces stands for a group is open.
+/// Returns rows as sorted text without spaces, because any of the strings that differ only in trailing spaces may stand for a group.
 pub(super) fn sorted(rows: &[Vec<Value>]) -> Vec<String> {
     let mut texts: Vec<String> = rows.iter().map(|row| show(row).replace(' ', "")).collect();
     texts.sort();
@@ -267,8 +267,8 @@ fn every_plan_gives_the_rows_of_the_reference() {
     assert!(switched > 3, "only {switched} lookup joins went on by hash");
 }
 
-/// Rows tie in the order, so which of them a LIMIT keeps is open: there are as many as there should be, and all are rows of the
-/// whole result.
+/// Checks a query with LIMIT. Rows tie in the order, so that the LIMIT may keep any of them: the number must be right, and all
+/// rows must be rows of the whole result.
 fn check_limited(sql: &str, found: &[Vec<Value>], all: &[Vec<Value>], context: &str) {
     let limit: usize = sql.rsplit(' ').next().and_then(|text| text.parse().ok()).expect("a limit");
     assert_eq!(found.len(), limit.min(all.len()), "{context}");
@@ -279,7 +279,7 @@ fn check_limited(sql: &str, found: &[Vec<Value>], all: &[Vec<Value>], context: &
     }
 }
 
-/// If the ordered column is in the select list first, the rows come in its order.
+/// Checks the order of the rows if the ordered column comes first in the select list.
 fn check_order(sql: &str, found: &[Vec<Value>], expected: &[Vec<Value>], context: &str) {
     let Some((_, order)) = sql.split_once(" ORDER BY ") else { return };
     let first = order.split([' ', ',']).next().unwrap_or_default();

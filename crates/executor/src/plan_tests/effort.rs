@@ -1,4 +1,5 @@
-//! What planning takes grows slowly with the statement: counted in joins considered and access paths priced, so that no clock decides.
+//! The effort of planning grows slowly with the statement. The tests count considered joins and priced access paths, so that no
+//! clock decides.
 
 use super::differential::database;
 use crate::testing::Database;
@@ -6,7 +7,7 @@ use leafline_access::CpuCosts;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-/// So many joins at most are considered for a statement, and the rest of what was begun by then.
+/// Maximum number of joins considered for a statement, with room to end a search that has begun.
 const MOST: usize = 250_000;
 
 fn considered(database: &Database, sql: &str) -> usize {
@@ -43,7 +44,7 @@ fn many_large_joins_in_one_statement_are_searched_less_and_less() {
 #[test]
 fn unions_are_sought_for_a_bounded_number_of_ors() {
     let mut database = database(&mut SmallRng::seed_from_u64(1), 600);
-    // It is rows that cost, not entries: merges are worth it.
+    // Rows are expensive and entries cheap, so that index merges pay.
     database.model.cpu =
         CpuCosts { fetch: 20.0, filter: 10.0, entry: 0.001, seek: 0.01, ..CpuCosts::default() };
     let priced = |ors: usize| {

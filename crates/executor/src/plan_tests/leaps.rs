@@ -1,4 +1,4 @@
-//! Scans that leap: the same rows as the reference interpreter's, whatever is leapt over.
+//! Scans that leap give the rows of the reference interpreter.
 
 use super::differential::{checked, pick};
 use crate::testing::{self, Database};
@@ -7,7 +7,7 @@ use leafline_types::Value;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// Parts of few values first, ascending, descending, with NULLs and without.
+/// Leading parts with few values: ascending, descending, with NULLs and without.
 const TABLE: &str = "CREATE TABLE l (id INT PRIMARY KEY, a INT, b INT, c INT NOT NULL, d INT, \
                      KEY abc (a, b DESC, c), KEY cd (c DESC, d), KEY bda (b, d, a))";
 
@@ -24,7 +24,7 @@ fn database(rng: &mut SmallRng) -> Database {
     let rows: Vec<Vec<Value>> = (0..900).map(|number| row(number, rng)).collect();
     let mut database = Database::new();
     database.table(TABLE, &rows);
-    // Leaps are taken wherever they can be.
+    // Leaps are taken wherever they are possible.
     database.model.cpu = CpuCosts { entry: 1.0, seek: 0.1, leaf: 0.0, leap: 0.0, ..CpuCosts::default() };
     database
 }
@@ -66,7 +66,7 @@ fn query(rng: &mut SmallRng) -> String {
             format!("SELECT {keys}, MAX({of}), MIN({of}) FROM l{filter} GROUP BY {keys}")
         }
         7 | 8 => {
-            // The id in the order, so that it is known which rows a LIMIT keeps.
+            // The order contains the id, so that the rows that a LIMIT keeps are known.
             let order = match rng.random_range(0..6) {
                 4 => "d, a, id",
                 5 => "b, d, id",

@@ -1,4 +1,4 @@
-//! Index merge and rowid filters: the same rows as the reference interpreter's, whatever is put together.
+//! Index merge and rowid filters give the rows of the reference interpreter, for any combination.
 
 use super::differential::{checked, pick};
 use crate::testing::{self, Database};
@@ -31,7 +31,7 @@ fn database(rng: &mut SmallRng) -> Database {
         let rows: Vec<Vec<Value>> = (0..600).map(|number| row(number, rng)).collect();
         database.table(&create, &rows);
     }
-    // It is rows that cost, not entries.
+    // Rows are expensive and entries cheap.
     database.model.cpu =
         CpuCosts { fetch: 20.0, filter: 10.0, entry: 0.001, seek: 0.01, ..CpuCosts::default() };
     database
@@ -122,7 +122,7 @@ fn merged_indexes_lose_no_rows_and_give_none_twice() {
         switches.index_merge_intersection = rng.random_ratio(3, 4);
         switches.index_merge_sort_union = rng.random_ratio(7, 8);
         switches.index_merge_union = rng.random_ratio(7, 8);
-        // In the order of an index, or along one for each outer row, entries are filtered.
+        // Entries are filtered in scans in the order of an index, and in lookups for each outer row.
         let walks = if rng.random_ratio(1, 3) { 100.0 } else { 1.0 };
         let plain = CpuCosts::default();
         database.model.cpu.sort = plain.sort * walks;

@@ -1,4 +1,4 @@
-//! Plans against the reference interpreter, and what they look like.
+//! Plans, and their results against the reference interpreter.
 
 mod differential;
 mod effort;

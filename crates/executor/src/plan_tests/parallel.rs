@@ -1,14 +1,14 @@
-//! Parts of plans that threads share: which these are, and that the answers are those of one thread.
+//! The parts of plans that threads share, and the equality of their answers with the answers of one thread.
 
 use crate::testing::{Database, run_until, show};
 use leafline_planner::optimizer::Parallelism;
 use leafline_types::statement::CancelReason;
 use leafline_types::{Decimal, Value};
 
-/// Three threads share whatever can be shared, a leaf at a time.
+/// Settings under which three threads share everything that can be shared, a leaf at a time.
 pub(super) const EVERYTHING: Parallelism = Parallelism { threads: 3, least_cost_us: 0.0, piece_leaves: 1 };
 
-/// `facts`: 6,000 rows in more than a hundred leaves; `dim`: 50 rows.
+/// Makes `facts`, 6,000 rows in more than a hundred leaves, and `dim`, 50 rows.
 fn database() -> Database {
     let database = Database::new();
     let maybe = |is_null: bool, value: Value| if is_null { Value::Null } else { value };
@@ -41,7 +41,7 @@ fn database() -> Database {
     database
 }
 
-/// Several threads deliver what one does: rows in their order, warnings and what was read are the same.
+/// Checks that several threads deliver the result of one: rows in order, warnings and counters.
 fn same_as_alone(database: &mut Database, sql: &str) -> String {
     database.parallelism = Parallelism::NONE;
     let alone = database.run(&database.plan(sql)).unwrap_or_else(|e| panic!("{sql}: {e}"));
@@ -79,7 +79,7 @@ fn threads_give_what_one_gives() {
         "SELECT COUNT(*), MIN(label) FROM facts JOIN dim ON dim.id = facts.g WHERE x < 500",
         "SELECT g, COUNT(*), MAX(label) FROM facts LEFT JOIN dim ON dim.id = facts.g + 15 GROUP BY g ORDER BY g",
         "SELECT AVG(total) FROM (SELECT g, SUM(n) total FROM facts GROUP BY g) t",
-        // Rows are fetched by the entries of an index.
+        // Rows are fetched through the entries of an index.
         "SELECT COUNT(*), SUM(id), SUM(n), MIN(filler) FROM facts FORCE INDEX (gn) WHERE g BETWEEN 3 AND 30 AND x > 10",
         "SELECT COUNT(*), SUM(id), MAX(x) FROM facts FORCE INDEX (gn) WHERE g IN (1, 4, 5, 9, 33) AND n <> 2",
         "SELECT COUNT(*), SUM(id), MIN(x) FROM facts FORCE INDEX (gn) WHERE (g > 7 OR g IS NULL) AND n * 2 > 5",
@@ -107,7 +107,7 @@ fn threads_give_what_one_gives() {
         "SELECT a.id, b.id FROM facts a JOIN facts b ON a.n = b.n + 7 ORDER BY a.id, b.id LIMIT 50",
         "SELECT id, ROW_NUMBER() OVER (ORDER BY x) FROM facts WHERE id % 5 = 0",
         "SELECT g, COUNT(*) FROM facts GROUP BY g WITH ROLLUP",
-        // An index gives the order, either way.
+        // An index provides the order, in either direction.
         "SELECT id, filler FROM facts FORCE INDEX (gn) WHERE g > 10 AND x < 50 ORDER BY g, n",
         "SELECT id, filler FROM facts FORCE INDEX (gn) WHERE g > 10 AND x < 50 ORDER BY g DESC, n DESC",
         "SELECT id, filler FROM facts FORCE INDEX (gn) WHERE g IN (1, 4, 5, 9, 33) AND x < 50 ORDER BY g DESC, n DESC",

@@ -1,4 +1,4 @@
-//! What plans look like: access paths, join orders, what EXPLAIN says. Prices are those of a reference device with nothing in memory.
+//! Plans: access paths, join orders, the text of EXPLAIN. Prices come from a reference device with nothing in memory.
 
 use crate::testing::Database;
 use leafline_access::CostModel;
@@ -9,7 +9,7 @@ fn text(text: &str) -> Value {
     Value::string(text)
 }
 
-/// `big`: 20,000 rows; `dim`: 50 rows; `many` refers to `dim`.
+/// Makes `big`, 20,000 rows; `dim`, 50 rows; and `many`, which refers to `dim`.
 fn database() -> Database {
     let database = Database::new();
     let rows: Vec<Vec<Value>> = (0..20_000)
@@ -169,7 +169,7 @@ fn what_does_not_fit_the_memory_limit_is_a_clear_error() {
     let plan = database.plan("SELECT JSON_ARRAYAGG(name) OVER () FROM big");
     let error = database.run(&plan).err().expect("not memory enough");
     assert_eq!(error.code, 1038);
-    // A few rows of many need little.
+    // A few rows of many need little work.
     assert_eq!(
         database.query("SELECT name FROM big ORDER BY name DESC, h LIMIT 2"),
         ["name 9999", "name 9998"]
@@ -193,7 +193,7 @@ fn rows_to_change_come_with_their_clustered_keys() {
     }
 }
 
-/// The same range is read by an index where random reads are cheap, and by a scan where they cost seeks.
+/// Cheap random reads make an index read a range; expensive seeks make a scan read it.
 #[test]
 fn the_device_decides_between_index_and_scan() {
     let mut database = database();
@@ -217,7 +217,7 @@ fn the_device_decides_between_index_and_scan() {
     let between = range((hdd + nvme) / 2);
     assert!(explain(DeviceClass::Nvme, large, &between).starts_with("SIMPLE big range u 4"));
     assert!(explain(DeviceClass::Rotating, large, &between).starts_with("SIMPLE big ALL"));
-    // The rows of a sweep are put into the order of the index, also where the table does not stay in memory.
+    // The rows of a sweep are put into the order of the index, even where the table does not stay in memory.
     let ordered = "SELECT filler FROM big FORCE INDEX FOR JOIN (u) WHERE u < 19000 ORDER BY u";
     for pool in [large, 1 << 20] {
         assert!(!explain(DeviceClass::Rotating, pool, ordered).contains("filesort"));
@@ -236,7 +236,7 @@ fn extremes_are_read_off_the_end_of_an_index() {
         let examined = database.counters(sql).leafline_entries_examined;
         assert!(examined < 100, "{sql}: {examined}");
     }
-    // Nothing gives that order; and rows that a filter rejects may be all those at the end.
+    // No index provides that order, and a filter may reject all rows at the end.
     let by_name = database.explain("SELECT MAX(h) FROM big");
     assert!(by_name[0].contains("Using index") && !by_name[0].contains("Backward"), "{by_name:?}");
     let rejected = database.explain("SELECT MAX(u) FROM big WHERE h = 3");
@@ -255,7 +255,7 @@ fn equal_columns_of_one_index_are_not_independent() {
     assert!(expected < actual * 3.0 && expected > actual / 3.0, "{expected} for {actual}");
     let groups = database.plan("SELECT DISTINCT g FROM big").root.estimate.rows;
     assert!((50.0..200.0).contains(&groups), "{groups}");
-    // No index leads with h: its ten values are seen in a sample.
+    // No index begins with h: a sample shows its ten values.
     let groups = database.plan("SELECT h, COUNT(*) FROM big GROUP BY h").root.estimate.rows;
     assert!((5.0..20.0).contains(&groups), "{groups}");
 }

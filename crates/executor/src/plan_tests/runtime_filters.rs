@@ -1,4 +1,4 @@
-//! Runtime filters: the same rows as without them, in one thread and in several, with fewer rows read.
+//! Runtime filters give the rows of plans without them, in one thread and in several, and read fewer rows.
 
 use super::differential::{pick, sorted};
 use super::parallel::EVERYTHING;
@@ -8,7 +8,7 @@ use leafline_types::{Date, DateTime, Decimal, Value};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// `f`: 6,000 rows whose columns refer to `d`, of 300 rows, and `e`, of 40. The columns that are compared have all kinds of types.
+/// Makes `f`, 6,000 rows whose columns refer to `d`, of 300 rows, and `e`, of 40. The compared columns have types of all kinds.
 fn database(rng: &mut SmallRng) -> Database {
     let mut database = Database::new();
     let maybe = |rng: &mut SmallRng, value: Value| if rng.random_ratio(1, 12) { Value::Null } else { value };

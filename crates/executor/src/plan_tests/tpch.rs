@@ -1,4 +1,4 @@
-//! TPC-H queries over a few hundred random rows against the reference interpreter, and how Query 19 is run.
+//! TPC-H queries over a few hundred random rows against the reference interpreter, and the plan of Query 19.
 
 use crate::testing::{self, Database, show, with_eval};
 use crate::tpch::{QUERIES, TABLES};
@@ -38,7 +38,7 @@ impl Generator {
         Value::Decimal(Decimal::from_i128(self.rng.random_range(from..=to) * 100, 2))
     }
 
-    /// A day of 1992 to 1998, or shortly after another.
+    /// Returns a day of 1992 to 1998, or shortly after another one.
     fn day(&mut self, after: Option<&Value>) -> Value {
         let days = match after {
             Some(Value::Date(day)) => day.epoch_days().expect("a day") + self.rng.random_range(1..60),
@@ -187,7 +187,7 @@ fn queries_give_the_rows_of_the_reference() {
     let mut database = database(30, 150);
     let mut with_rows = 0;
     for (number, sql, supported) in QUERIES {
-        // The reference knows neither ratios of empty groups nor minima of strings: the queries below need none.
+        // The reference knows neither ratios of empty groups nor minima of strings; the queries below need none.
         if !supported || !matches!(number, 1 | 3 | 5 | 6 | 7 | 9 | 10 | 12 | 14 | 19) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Subqueries as joins: the same rows as with every subquery run by itself, and the joins that are expected.
+//! Subqueries as joins give the rows of subqueries that run by themselves, and become the expected joins.
 
 use super::differential::{condition, database, from, pick, sorted};
 use crate::testing::{self, Database};
@@ -7,7 +7,7 @@ use leafline_types::Value;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// A query over aliases of its own that may look at those around it.
+/// Writes a query over aliases of its own that may refer to surrounding ones.
 fn subquery(rng: &mut SmallRng, outer: &[String], output: &str, depth: usize) -> String {
     let mut aliases = Vec::new();
     let tables = if rng.random_ratio(1, 3) { 2 } else { 1 };
@@ -41,7 +41,7 @@ fn subquery(rng: &mut SmallRng, outer: &[String], output: &str, depth: usize) ->
     format!("(SELECT {output} FROM{from}{filter})")
 }
 
-/// A condition with a subquery.
+/// Writes a condition with a subquery.
 fn asking(rng: &mut SmallRng, aliases: &[String], depth: usize) -> String {
     let alias = &aliases[rng.random_range(0..aliases.len())];
     let (column, other) = (pick(rng, &["a", "b", "id"]), pick(rng, &["a", "b", "id"]));
@@ -109,7 +109,7 @@ fn joins_give_the_rows_of_subqueries() {
     assert!(with_rows > 60 && fewer > 90, "{with_rows} queries had rows, {fewer} were joins");
 }
 
-/// Two tables of 2,000 rows: `v` has a key on `k`, `w` has none but the primary key.
+/// Makes two tables of 2,000 rows: `v` has a key on `k`, `w` has only the primary key.
 fn two_tables() -> Database {
     let database = Database::new();
     let rows = |groups: i64| -> Vec<Vec<Value>> {
@@ -146,7 +146,7 @@ fn joins_are_chosen_by_price() {
     );
     expect("SELECT id FROM w WHERE NOT EXISTS (SELECT 1 FROM v WHERE v.x = w.k)", &["Hash antijoin"]);
     expect("SELECT id FROM w WHERE k NOT IN (SELECT k FROM v WHERE x = 1)", &["antijoin"]);
-    // No row of v has two partners: an inner join, which can begin with either.
+    // No row of v has two matches: an inner join, which can begin with either table.
     expect(
         "SELECT id FROM v WHERE k IN (SELECT id FROM w WHERE x = 3 AND k = 5)",
         &["Index lookup inner join"],
@@ -156,13 +156,13 @@ fn joins_are_chosen_by_price() {
         "SELECT id FROM v WHERE k IN (SELECT k FROM w WHERE id < 10)",
         &["Distinct", "Index lookup inner join"],
     );
-    // Of few rows the aggregate is asked one by one, of many all groups are made.
+    // For few rows the aggregate runs row by row, for many the aggregates of all groups are made.
     let aggregate = |rows: i64| {
         format!("SELECT id FROM w WHERE id < {rows} AND x < (SELECT AVG(x) FROM v WHERE v.k = w.k)")
     };
     expect(&aggregate(3), &["subquery"]);
     expect("SELECT id FROM v WHERE x < (SELECT AVG(x) FROM w WHERE v.k = w.k)", &["Group by hash: w.k"]);
-    // What compares with NULL stays as it is.
+    // A comparison with NULL keeps the subquery.
     let kept = tree(&database, "SELECT id FROM w WHERE k NOT IN (SELECT x FROM v)");
     assert!(!kept.contains("antijoin"), "{kept}");
 }

@@ -1,5 +1,5 @@
-//! What tests of plans share: a database in memory that runs queries from their text to their rows, and an interpreter that answers
-//! bound queries row by row, to compare with.
+//! Support for tests of plans: a database in memory that runs queries from text to rows, and an interpreter that answers bound
+//! queries row by row, to compare with.
 
 mod plan_run;
 mod reference;
@@ -26,12 +26,12 @@ pub(crate) use reference::answer;
 
 use plan_run::PlanRun;
 
-/// The seed of a random test: `LEAFLINE_SEED`, or a fixed one. Tests print it when they fail.
+/// Returns the seed of a random test: `LEAFLINE_SEED`, or a fixed one. Tests print it when they fail.
 pub(crate) fn seed() -> u64 {
     std::env::var("LEAFLINE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_250_101)
 }
 
-/// How many times as much as usual a random test does.
+/// Returns the factor by which a random test repeats more than usual.
 pub(crate) fn scale() -> usize {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
@@ -84,7 +84,7 @@ pub(crate) struct Answer {
 }
 
 impl Database {
-    /// An empty one. Plans do not depend on what is in the buffer pool.
+    /// Makes an empty database. Its plans do not depend on the contents of the buffer pool.
     pub fn new() -> Database {
         let store = StoreOptions {
             page_size: 4096,
@@ -112,7 +112,7 @@ impl Database {
         }
     }
 
-    /// Makes a table and fills it.
+    /// Makes and fills a table.
     pub fn table(&self, create: &str, rows: &[Vec<Value>]) {
         let statement = parse(create, LexMode::default()).unwrap_or_else(|e| panic!("{create}: {e}"));
         let StatementKind::CreateTable(create) = statement.kind else { panic!("{create}") };
@@ -131,12 +131,12 @@ impl Database {
         loader.finish().expect("a loaded table");
     }
 
-    /// The bound form of a query.
+    /// Binds a query.
     pub fn bind(&self, sql: &str) -> Result<BoundSelect, MysqlError> {
         self.bind_all(sql).map(|(select, _)| select)
     }
 
-    /// The bound form of a query, and the subqueries in its expressions.
+    /// Binds a query, and returns the subqueries in its expressions.
     fn bind_all(&self, sql: &str) -> Result<(BoundSelect, Vec<BoundSubquery>), MysqlError> {
         let statement = parse(sql, LexMode::default())?;
         let context = BindContext {
@@ -169,7 +169,7 @@ impl Database {
         Ok((select, bound.subqueries))
     }
 
-    /// The plan of a query that may have subqueries in its expressions, and theirs.
+    /// Plans a query and the subqueries in its expressions.
     pub fn plan_all(&self, sql: &str) -> Result<(Arc<Plan>, Arc<PlanParts>), MysqlError> {
         let (select, subqueries) = self.bind_all(sql)?;
         self.optimize(&subqueries, |cx| {
@@ -178,7 +178,7 @@ impl Database {
         })
     }
 
-    /// How many joins of two inputs are considered to plan a query, and how many access paths are priced.
+    /// Returns how many joins of two inputs and how many access paths the planning of a query considers.
     pub fn effort(&self, sql: &str) -> Result<(usize, usize), MysqlError> {
         let (select, subqueries) = self.bind_all(sql)?;
         self.optimize(&subqueries, |cx| {
@@ -188,7 +188,7 @@ impl Database {
         })
     }
 
-    /// The plan of a bound query.
+    /// Plans a bound query.
     pub fn plan_bound(&self, select: &BoundSelect, to_change: bool) -> Result<Arc<Plan>, MysqlError> {
         self.optimize(&[], |cx| {
             let plan = if to_change { plan_rows_to_change(select, cx) } else { plan_select(select, cx) };
@@ -211,7 +211,7 @@ impl Database {
         })
     }
 
-    /// The plan of a query.
+    /// Plans a query.
     pub fn plan(&self, sql: &str) -> Arc<Plan> {
         let select = self.bind(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
         self.plan_bound(&select, false).unwrap_or_else(|e| panic!("{sql}: {e}"))
@@ -222,7 +222,7 @@ impl Database {
         self.run_with(plan, &Arc::default())
     }
 
-    /// Runs a plan with those of its subqueries.
+    /// Runs a plan with the plans of its subqueries.
     pub fn run_with(&self, plan: &Arc<Plan>, parts: &Arc<PlanParts>) -> Result<Answer, MysqlError> {
         self.run_profiled(plan, parts, false).map(|(answer, _)| answer)
     }
@@ -253,18 +253,18 @@ impl Database {
         Ok((Answer { rows, counters, warnings }, execution))
     }
 
-    /// The rows of a query, as text.
+    /// Returns the rows of a query as text.
     pub fn query(&self, sql: &str) -> Vec<String> {
         let answer = self.run(&self.plan(sql)).unwrap_or_else(|e| panic!("{sql}: {e}"));
         answer.rows.iter().map(|row| show(row)).collect()
     }
 
-    /// The counters of a query.
+    /// Returns the counters of a query.
     pub fn counters(&self, sql: &str) -> Counters {
         self.run(&self.plan(sql)).unwrap_or_else(|e| panic!("{sql}: {e}")).counters
     }
 
-    /// EXPLAIN, a line per row: table, type, key, key_len, ref, rows, Extra.
+    /// Returns EXPLAIN, a line per row: table, type, key, key_len, ref, rows, Extra.
     pub fn explain(&self, sql: &str) -> Vec<String> {
         let rows = explain_rows(Some(&self.plan(sql)), &PlanParts::default());
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_string());
@@ -285,7 +285,7 @@ impl Database {
             .collect()
     }
 
-    /// EXPLAIN ANALYZE.
+    /// Returns EXPLAIN ANALYZE.
     pub fn explain_analyze(&self, sql: &str) -> String {
         let plan = self.plan(sql);
         let (_, execution) =
@@ -294,7 +294,7 @@ impl Database {
     }
 }
 
-/// Runs a plan that is to fail; `each` is called after every batch with what cancels the query.
+/// Runs a plan that is expected to fail. `each` is called after every batch with the token that cancels the query.
 pub(crate) fn run_until(
     database: &Database,
     plan: &Arc<Plan>,
@@ -316,7 +316,7 @@ pub(crate) fn run_until(
     }
 }
 
-/// A row as text.
+/// Writes a row as text.
 pub(crate) fn show(row: &[Value]) -> String {
     let texts: Vec<String> = row
         .iter()

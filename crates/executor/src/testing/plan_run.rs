@@ -1,4 +1,4 @@
-//! A plan at work without a session: its operators and what they hold, from the first batch to the last.
+//! Runs a plan without a session: owns its operators and their memory from the first batch to the last.
 
 use crate::{BoxedOperator, ExecutionContext, Profile, Runner, StatementLocks, Subplans, build};
 use leafline_access::{Budget, Counters};
@@ -9,7 +9,7 @@ use leafline_types::memory::MemoryBudget;
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 
-/// A running plan. It owns all state of the execution but the session's, which comes with each call.
+/// A running plan. The run owns all state of the execution except the session's, which comes with each call.
 pub(crate) struct PlanRun {
     root: BoxedOperator,
     memory: MemoryBudget,
@@ -19,7 +19,7 @@ pub(crate) struct PlanRun {
 }
 
 impl PlanRun {
-    /// Prepares a run that may hold `memory_limit` bytes; nothing is read yet. With `profiled`, figures are kept for
+    /// Prepares a run that may hold `memory_limit` bytes, without reading anything. With `profiled`, it records figures for
     /// EXPLAIN ANALYZE.
     pub fn new(plan: &Arc<Plan>, parts: &Arc<PlanParts>, memory_limit: usize, profiled: bool) -> PlanRun {
         PlanRun {
@@ -31,13 +31,13 @@ impl PlanRun {
         }
     }
 
-    /// Lets it lock rows for a transaction.
+    /// Locks rows for a transaction.
     pub fn locking(mut self, transaction: &mut Transaction) -> PlanRun {
         self.locks = Some(StatementLocks { locker: transaction.row_locker(), restartable: false });
         self
     }
 
-    /// The next rows of the result; `None` when there are no more. After an error the execution is over.
+    /// Returns the next rows of the result; `None` when there are no more. An error ends the execution.
     pub fn next(
         &mut self,
         eval: EvalContext<'_>,
@@ -63,7 +63,7 @@ impl PlanRun {
         root.next(&mut cx)
     }
 
-    /// The figures, if they are kept.
+    /// Returns the figures, if they are recorded.
     pub fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
     }

@@ -1,5 +1,5 @@
 //! Answers a bound query row by row, in the order in which MySQL defines it: FROM by nested loops, WHERE, groups, HAVING, select
-//! list, DISTINCT, ORDER BY, LIMIT. Slow, and without any of the optimizer's ideas.
+//! list, DISTINCT, ORDER BY, LIMIT. The interpreter is slow and shares no idea with the optimizer.
 
 use super::show;
 use leafline_expr::aggregate::AggregateFunction;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Row = Vec<Value>;
 
-/// The rows of a query. With ORDER BY in that order, without LIMIT taken into account if `all`.
+/// Returns the rows of a query, in the order of its ORDER BY. `all`: ignores LIMIT.
 pub(crate) fn answer(
     engine: &Arc<Engine>,
     select: &BoundSelect,
@@ -92,7 +92,7 @@ fn join(
             let mut known = BTreeSet::new();
             for child in children {
                 relations(child, &mut known);
-                // Conditions are applied as soon as their columns are there, or nothing would ever end.
+                // Conditions apply as soon as their columns are present; otherwise the loops would take too long.
                 let now: Vec<Expr> = conditions
                     .iter()
                     .chain(filter)
@@ -148,7 +148,7 @@ fn is_known(select: &BoundSelect, known: &BTreeSet<usize>, column: usize) -> boo
     known.iter().any(|relation| select.relations[*relation].columns.contains(&column))
 }
 
-/// Two rows of different relations: what is not of a row's own relations is NULL in it.
+/// Combines two rows of different relations: each column comes from the row of its relation.
 fn both(left: &Row, right: &Row) -> Row {
     left.iter().zip(right).map(|(l, r)| if r.is_null() { l.clone() } else { r.clone() }).collect()
 }
@@ -229,7 +229,7 @@ fn grouped(aggregation: &Aggregation, rows: Vec<Row>, blank: &Row, eval: &mut Ev
                     .collect();
                 if call.distinct {
                     let mut seen = BTreeSet::new();
-                    // Strings that are equal but for trailing spaces are.
+                    // Strings that differ only in trailing spaces are equal.
                     values.retain(|args| seen.insert(show(args).replace(' ', "")));
                 }
                 result[aggregate.out] = aggregated(call.function, &values, rows.len(), call.ty.sql.scale());
@@ -239,7 +239,7 @@ fn grouped(aggregation: &Aggregation, rows: Vec<Row>, blank: &Row, eval: &mut Ev
         .collect()
 }
 
-/// COUNT, SUM and AVG of integers and decimals, MIN and MAX of integers, signed or not.
+/// Computes COUNT, SUM and AVG of integers and decimals, and MIN and MAX of signed and unsigned integers.
 fn aggregated(function: AggregateFunction, values: &[Vec<Value>], rows: usize, scale: u8) -> Value {
     let firsts = || values.iter().filter_map(|args| args.first());
     match function {

@@ -1,4 +1,4 @@
-//! One window function at work: its values for the rows of a chunk, block by block.
+//! Computes one window function for the rows of a chunk, block by block.
 
 use super::chunk::{Block, Chunk, Cursor, PartitionAndPeers};
 use super::frame::{Frames, whole};
@@ -19,14 +19,14 @@ use leafline_types::{Batch, ColumnBuilder, ExprType, MysqlError, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The state of a call over the rows of a partition that are in the chunks before.
+/// The state of a call after the rows of a partition in earlier chunks.
 #[derive(Default)]
 pub(super) struct CallState {
-    /// How many rows there were.
+    /// Number of these rows.
     rows: u64,
-    /// The number of the first row that equals the last one.
+    /// The number of the first peer of the last row.
     rank: u64,
-    /// How many different rows there were.
+    /// Number of peer groups.
     dense_rank: u64,
     accumulator: Option<GroupedAccumulator>,
 }
@@ -36,17 +36,17 @@ pub(super) enum Work {
     /// The same value for all rows.
     Known(Value),
     Ranks(fn(&CallState) -> u64),
-    /// Of a partition and a row's equals.
+    /// A share that depends on the sizes of a row's partition and peer group.
     Shares(fn(&Range<usize>, &Range<usize>) -> f64, PartitionAndPeers),
     Tiles(u64, PartitionAndPeers),
-    /// The rows so far before or behind.
+    /// LAG and LEAD: rows at a distance before or after.
     Shifted {
         distance: usize,
         ahead: bool,
         around: PartitionAndPeers,
         source: Cursor,
     },
-    /// A row of each frame: its last one, or the one so far behind the first.
+    /// A row of each frame: its last one, or the one at a distance after the first.
     Framed {
         nth: Option<usize>,
         frames: Box<Frames>,
@@ -60,7 +60,7 @@ pub(super) enum Work {
     },
 }
 
-/// The value at a row of the partition with all that equal it.
+/// Computes PERCENT_RANK for a row, from its partition and its peers.
 fn percent_rank(partition: &Range<usize>, peers: &Range<usize>) -> f64 {
     let others = partition.len().saturating_sub(1);
     if others == 0 { 0.0 } else { (peers.start - partition.start) as f64 / others as f64 }
@@ -71,7 +71,7 @@ fn cume_dist(partition: &Range<usize>, peers: &Range<usize>) -> f64 {
 }
 
 impl Work {
-    /// `known`: what was computed of the whole partition that the chunk is.
+    /// Makes the computation for a chunk. `known`: the value for the whole partition, if the chunk is one.
     pub fn new(
         call: &WindowCall,
         inputs: &CallInputs,
@@ -121,7 +121,7 @@ impl Work {
         })
     }
 
-    /// The values for the next block of the chunk.
+    /// Computes the values for the next block of the chunk.
     pub fn values(
         &mut self,
         (call, inputs): (&WindowCall, &CallInputs),
@@ -195,7 +195,7 @@ impl Work {
         }
     }
 
-    /// The chunk is done; its last partition may go on.
+    /// Ends the chunk; its last partition may continue in the next one.
     pub fn end(self, state: &mut CallState) {
         if let Work::Sliding { sliding, .. } = self {
             state.accumulator = Some(sliding.into_state());
@@ -203,7 +203,7 @@ impl Work {
     }
 }
 
-/// A constant argument, of at least `least`; none if it is NULL.
+/// Returns a constant argument that is at least `least`; none if it is NULL.
 fn number(
     call: &WindowCall,
     argument: &Expr,
@@ -233,15 +233,15 @@ fn ranks(state: &mut CallState, block: &Block, of: fn(&CallState) -> u64) -> Arr
     Arc::new(UInt64Array::from_iter_values(ranks))
 }
 
-/// The part that a row is in, from 1, when `rows` are cut in so many parts.
+/// Returns the bucket of a row, from 1, when `rows` rows are cut into `parts` buckets.
 fn tile(row: u64, rows: u64, parts: u64) -> u64 {
-    // The first `larger` parts have a row more than the others.
+    // The first `larger` buckets have one row more than the others.
     let (size, larger) = (rows / parts, rows % parts);
     let in_larger = larger * (size + 1);
     if row < in_larger { row / (size + 1) + 1 } else { larger + (row - in_larger) / size.max(1) + 1 }
 }
 
-/// The values of the argument in rows, which are looked for from `source` on; NULL where there is none.
+/// Picks the values of the argument in rows, which are searched from `source` on; NULL where there is no row.
 fn picked(
     call: &WindowCall,
     inputs: &CallInputs,
@@ -288,7 +288,7 @@ impl FrameSource for Arguments<'_> {
     }
 }
 
-/// An aggregate of whole partitions, which are groups.
+/// Computes an aggregate with whole partitions as groups.
 fn whole_partitions(
     call: &AggregateCall,
     inputs: &CallInputs,
@@ -309,18 +309,18 @@ fn whole_partitions(
     take(&results, &arrow_array::UInt32Array::from(groups), None).map_err(MysqlError::internal)
 }
 
-/// The arguments of an aggregate among the columns of rows.
+/// Returns the arguments of an aggregate among the columns of rows.
 pub(super) fn arguments(inputs: &CallInputs, columns: &[ArrayRef]) -> Result<Vec<Datum>, MysqlError> {
     let column = |column: &usize| columns.get(*column).cloned().map(Datum::Array);
     let args: Option<Vec<Datum>> = inputs.args.iter().map(column).collect();
     args.ok_or_else(|| MysqlError::internal("a column that a window does not have"))
 }
 
-/// The calls of a window over a chunk.
+/// The computation of all calls of a window over a chunk.
 pub(super) struct Computation {
     chunk: Chunk,
     works: Vec<Work>,
-    /// The first row that is not computed.
+    /// The first row that is not computed yet.
     next: usize,
 }
 
@@ -338,7 +338,7 @@ impl Computation {
         Ok(Computation { works: works.collect::<Result<_, _>>()?, chunk, next: 0 })
     }
 
-    /// The columns of the input and the values, for the next block.
+    /// Returns the columns of the input and the values, for the next block.
     pub fn next(
         &mut self,
         calls: &[WindowCall],
@@ -361,7 +361,7 @@ impl Computation {
         Ok(Some(Batch { columns, rows: rows.len() }))
     }
 
-    /// The bytes that it holds because its rows are in a file.
+    /// Returns the bytes held because the rows are in a file.
     pub fn file_memory(&self) -> usize {
         match &self.chunk {
             Chunk::Memory(_) => 0,
@@ -369,7 +369,7 @@ impl Computation {
         }
     }
 
-    /// All rows are computed.
+    /// Ends the computation after the last row.
     pub fn end(self, states: &mut [CallState]) {
         self.works.into_iter().zip(states).for_each(|(work, state)| work.end(state));
     }

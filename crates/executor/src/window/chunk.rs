@@ -1,9 +1,9 @@
-//! A piece of the rows that a window goes over: whole partitions, but the first may go on from the chunk before, and the last may go
-//! on in the next.
+//! A chunk of a window's input: whole partitions, except that the first may continue one of the preceding chunk, and the last may
+//! continue in the next.
 //!
-//! Its rows are numbered from 0 and come in blocks, each of which is in memory as long as somebody looks at it. A chunk that fits
-//! into memory is one block. Another is in a file: then it is no more than one partition, and only the blocks that were read last
-//! are in memory. Whoever goes through the rows keeps the block at hand, in a [`Cursor`] of its own.
+//! The rows of a chunk are numbered from 0 and come in blocks, which are in memory only while they are used. A chunk that fits
+//! into memory is one block. Any other chunk is in a file: then it is no more than one partition, and only the blocks read last
+//! are in memory. A reader holds its current block in a [`Cursor`] of its own.
 
 use super::place::{Place, places};
 use crate::params::{MAX_WINDOW_BLOCKS, MIN_WINDOW_BLOCKS, WINDOW_BLOCK_BYTES, WINDOW_BLOCKS_PART};
@@ -18,11 +18,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Where partitions and rows that are equal in the order begin.
+/// The rows at which partitions and peer groups begin.
 #[derive(Default)]
 pub(super) struct Starts {
     partitions: Vec<bool>,
-    /// Also where a partition begins.
+    /// For each row, whether a peer group begins there; a partition begins one too.
     peers: Vec<bool>,
 }
 
@@ -40,7 +40,7 @@ impl Starts {
         self.partitions.capacity() + self.peers.capacity()
     }
 
-    /// How many of the first rows can be computed, when each needs what `reach` says.
+    /// Returns how many of the first rows can be computed when each needs `reach`.
     pub fn known(&self, reach: Reach) -> usize {
         let last_start = |starts: &[bool]| starts.iter().rposition(|start| *start).unwrap_or(0);
         match reach {
@@ -56,12 +56,12 @@ impl Starts {
         std::mem::replace(self, Starts { partitions, peers })
     }
 
-    /// Whether the first row goes on a partition.
+    /// Whether the first row continues a partition.
     pub fn go_on(&self) -> bool {
         self.partitions.first() == Some(&false)
     }
 
-    /// Where rows begin that differ in the order from the one before.
+    /// Returns for each row whether a peer group begins there.
     pub fn peers(&self) -> &[bool] {
         &self.peers
     }
@@ -73,7 +73,7 @@ pub(super) struct Block {
     bytes: usize,
     columns: Vec<ArrayRef>,
     starts: Starts,
-    /// Of columns that frames look at: the values on their scale.
+    /// For columns that frames compare: the values on their scale.
     places: Vec<OnceLock<Vec<Option<Place>>>>,
 }
 
@@ -84,7 +84,7 @@ impl Block {
         Block { rows: first..first + batch.rows, bytes, columns: batch.columns, starts, places }
     }
 
-    /// The numbers of the rows.
+    /// Returns the range of row numbers.
     pub fn rows(&self) -> Range<usize> {
         self.rows.clone()
     }
@@ -97,7 +97,7 @@ impl Block {
         self.columns.get(column).ok_or_else(|| MysqlError::internal("a column that a window does not have"))
     }
 
-    /// The values of a column of this type, on the scale of their order.
+    /// Returns the values of a column of this type, on the scale of their order.
     pub fn places(&self, column: usize, ty: &SqlType) -> Result<&[Option<Place>], MysqlError> {
         let values = self.column(column)?;
         match self.places.get(column) {
@@ -114,7 +114,7 @@ impl Block {
         self.starts.peers.get(row - self.rows.start).copied().unwrap_or(true)
     }
 
-    /// The runs of rows that are of one partition each.
+    /// Returns the runs of rows of one partition each.
     pub fn partitions(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut next = self.rows.start;
         std::iter::from_fn(move || {
@@ -125,7 +125,7 @@ impl Block {
     }
 }
 
-/// The first row from `from` on that is a start, or the end of the rows.
+/// Returns the first start from row `from` on, or the end of the rows.
 fn next_start(starts: &[bool], rows: Range<usize>, from: usize) -> usize {
     let later = starts.get(from - rows.start..).unwrap_or_default();
     later.iter().position(|start| *start).map_or(rows.end, |at| from + at)
@@ -141,14 +141,14 @@ pub(super) enum Chunk {
 pub(super) struct FileChunk {
     file: SpillFile,
     rows: usize,
-    /// The first row goes on a partition.
+    /// The first row continues a partition.
     goes_on: bool,
-    /// All rows are equal in the order.
+    /// All rows are peers.
     all_peers: bool,
-    /// The blocks that were read last, the last one first.
+    /// The blocks read last, the latest first.
     recent: VecDeque<Arc<Block>>,
     most_recent: usize,
-    /// The most bytes of these, but for the last one.
+    /// Maximum bytes of these blocks, except the latest.
     most_bytes: usize,
     cancel: CancelToken,
 }
@@ -167,7 +167,7 @@ impl FileChunk {
         }
     }
 
-    /// The bytes that it may hold in memory.
+    /// Returns the bytes that the chunk may hold in memory.
     pub fn memory_bytes(&self) -> usize {
         self.file.index_bytes() + self.most_recent * WINDOW_BLOCK_BYTES
     }
@@ -191,7 +191,7 @@ impl FileChunk {
         }
         self.recent.truncate(self.most_recent.saturating_sub(1));
         let mut bytes = block.bytes;
-        // Blocks of long values are longer than others.
+        // Blocks of long values are larger than others.
         let kept = self.recent.iter().take_while(|recent| {
             bytes += recent.bytes;
             bytes <= self.most_bytes
@@ -215,7 +215,7 @@ impl Chunk {
         }
     }
 
-    /// The block that a row is in.
+    /// Returns the block of a row.
     pub fn block(&mut self, row: usize) -> Result<Arc<Block>, MysqlError> {
         match self {
             Chunk::Memory(block) => Ok(block.clone()),
@@ -224,14 +224,14 @@ impl Chunk {
     }
 }
 
-/// The block at hand of somebody who goes through the rows.
+/// The current block of a reader that goes through the rows.
 #[derive(Default)]
 pub(super) struct Cursor {
     block: Option<Arc<Block>>,
 }
 
 impl Cursor {
-    /// Goes to the block of a row of the chunk.
+    /// Moves to the block of a row of the chunk.
     pub fn at(&mut self, row: usize, chunk: &mut Chunk) -> Result<&Arc<Block>, MysqlError> {
         let block = match self.block.take().filter(|block| block.rows.contains(&row)) {
             Some(block) => block,
@@ -241,7 +241,7 @@ impl Cursor {
     }
 }
 
-/// The partitions and the equals of rows that are asked for one after the other.
+/// Finds the partitions and the peers of rows that are asked for in order.
 #[derive(Default)]
 pub(super) struct PartitionAndPeers {
     partition: Range<usize>,
@@ -250,7 +250,7 @@ pub(super) struct PartitionAndPeers {
 }
 
 impl PartitionAndPeers {
-    /// The rows of a row's partition, as far as they are in the chunk.
+    /// Returns the rows of a row's partition, as far as they are in the chunk.
     pub fn partition(&mut self, row: usize, chunk: &mut Chunk) -> Result<Range<usize>, MysqlError> {
         if row >= self.partition.end {
             let end = match chunk {
@@ -262,7 +262,7 @@ impl PartitionAndPeers {
         Ok(self.partition.clone())
     }
 
-    /// The rows of its partition that equal a row in the order.
+    /// Returns the peers of a row in its partition.
     pub fn peers(&mut self, row: usize, chunk: &mut Chunk) -> Result<Range<usize>, MysqlError> {
         if row < self.peers.end {
             return Ok(self.peers.clone());

@@ -1,4 +1,4 @@
-//! The frames of rows: runs of their partition.
+//! Frames: runs of rows of a partition.
 
 use super::chunk::{Block, Chunk, Cursor, PartitionAndPeers};
 use super::inputs::CallInputs;
@@ -11,11 +11,11 @@ use leafline_types::{ExprType, MysqlError, SqlType, Value};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Finds the frames of the rows of a chunk, one after the other.
+/// Finds the frames of the rows of a chunk, one after another.
 pub(super) struct Frames {
     start: Bound,
     end: Bound,
-    /// Rows stand for themselves, not for all that equal them.
+    /// The frame is in ROWS: a row does not stand for its peers.
     is_rows: bool,
     order: Option<Order>,
     around: PartitionAndPeers,
@@ -45,7 +45,7 @@ impl Frames {
         })
     }
 
-    /// The frame of each row of a block. A frame without rows is empty, wherever it would be.
+    /// Returns the frame of each row of a block. A frame without rows is an empty range.
     pub fn of(&mut self, block: &Block, chunk: &mut Chunk) -> Result<Vec<Range<usize>>, MysqlError> {
         let mut frames = Vec::with_capacity(block.rows().len());
         for row in block.rows() {
@@ -79,23 +79,23 @@ impl Frames {
     }
 }
 
-/// The row so many behind another, but not out of the partition.
+/// Returns the row at a distance after another, limited to the partition.
 fn moved(row: usize, distance: i64, partition: &Range<usize>) -> usize {
     let by = usize::try_from(distance.unsigned_abs()).unwrap_or(usize::MAX);
     let moved = if distance < 0 { row.saturating_sub(by) } else { row.saturating_add(by) };
     moved.clamp(partition.start, partition.end)
 }
 
-/// A bound in an execution.
+/// A bound with the values of an execution.
 enum Bound {
     Unbounded,
-    /// So many rows behind the current one; 0 is the current row, and all that equal it where RANGE says so.
+    /// Number of rows after the current one; 0 is the current row and, with RANGE, its peers.
     Rows(i64),
-    /// The limit of each row is in this column.
+    /// The column with the limit of each row.
     Limits(Column),
 }
 
-/// A column whose values are on the scale of the order.
+/// A column with values on the scale of the order.
 struct Column {
     column: usize,
     ty: SqlType,
@@ -134,7 +134,7 @@ impl Bound {
     }
 }
 
-/// A number of rows; of a parameter that was sent as text, too.
+/// Returns a number of rows, also of a parameter that was sent as text.
 pub(super) fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Int(rows) => Some(*rows),
@@ -144,14 +144,14 @@ pub(super) fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// The key of the order, by which limits find rows.
+/// The key of the order, in which limits find rows.
 struct Order {
     key: Column,
     descending: bool,
     partition: Range<usize>,
-    /// Its rows that have a key: NULLs are all at one of its ends.
+    /// The rows of the partition whose key is not NULL: NULLs are all at one end.
     values: Range<usize>,
-    /// The first of them that was within the limit of the last row, and the first behind it.
+    /// The first of these rows within the last row's limit, and the first after it.
     first: (usize, Cursor),
     last: (usize, Cursor),
 }
@@ -168,14 +168,14 @@ impl Order {
         }
     }
 
-    /// Goes on with a row of this partition.
+    /// Enters a partition.
     fn enter(&mut self, partition: &Range<usize>, chunk: &mut Chunk) -> Result<(), MysqlError> {
         if self.partition == *partition {
             return Ok(());
         }
         self.partition = partition.clone();
         let begins_with_null = !self.has_key(partition.start, chunk)?;
-        // The first row that differs from the first one in this.
+        // Search for the boundary between NULL keys and others.
         let (mut low, mut high) = (partition.start, partition.end);
         while low < high {
             let middle = low.midpoint(high);
@@ -195,7 +195,7 @@ impl Order {
         Ok(key.is_some_and(Option::is_some))
     }
 
-    /// The first row that is not before the limit of another.
+    /// Returns the first row that is not before a row's limit.
     fn start(
         &mut self,
         block: &Block,
@@ -209,7 +209,7 @@ impl Order {
         first_from(&mut self.first, &self.values, &self.key, within, chunk)
     }
 
-    /// The first row that is behind the limit of another.
+    /// Returns the first row that is after a row's limit.
     fn end(
         &mut self,
         block: &Block,
@@ -224,13 +224,13 @@ impl Order {
     }
 }
 
-/// How a key and a limit compare in the order; none if one of them is missing.
+/// Compares a key with a limit in the order; none if one of them is NULL.
 fn order_of(key: &Option<Place>, limit: Option<&Place>, descending: bool) -> Option<Ordering> {
     let order = key.as_ref()?.compare(limit?)?;
     Some(if descending { order.reverse() } else { order })
 }
 
-/// Moves to the first row of `values`, from where it is, whose key is wanted.
+/// Moves forward to the first row of `values` whose key is wanted.
 fn first_from(
     (at, cursor): &mut (usize, Cursor),
     values: &Range<usize>,

@@ -1,4 +1,5 @@
-//! The inputs of the calls of a window: columns of its input, and expressions over them, which are evaluated once for each row.
+//! The inputs of a window's calls: columns of the window's input, and expressions over them, which are evaluated once for each
+//! row.
 
 use crate::project::{may_be_long, with_values};
 use crate::{BoxedOperator, ExecutionContext};
@@ -8,13 +9,13 @@ use leafline_planner::window::{FrameBound, FrameUnit, WindowCall, WindowFunction
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
-/// The columns that calls need besides those of the input, which they follow.
+/// The columns that calls need in addition to the columns of the input; they follow those.
 pub(super) struct Inputs {
-    /// None where these come with the rows.
+    /// The expressions; empty if the values come with the rows.
     exprs: Vec<Expr>,
-    /// Of all columns.
+    /// The types of all columns.
     pub types: Arc<[ExprType]>,
-    /// How many the input has.
+    /// Number of columns of the input.
     pub input: usize,
     pub calls: Vec<CallInputs>,
 }
@@ -22,20 +23,20 @@ pub(super) struct Inputs {
 /// The columns of one call.
 #[derive(Default)]
 pub(super) struct CallInputs {
-    /// A value, or the arguments of an aggregate.
+    /// The value, or the arguments of an aggregate.
     pub args: Vec<usize>,
-    /// The value of LAG and LEAD where there is no row.
+    /// The default value of LAG and LEAD.
     pub default: Option<usize>,
     /// The key of the order that the limits of bounds are compared with.
     pub key: Option<usize>,
-    /// The limits of the bounds of the frame.
+    /// The limits of the frame's bounds.
     pub start: Option<usize>,
     pub end: Option<usize>,
 }
 
 impl Inputs {
-    /// With the operator that delivers the rows. Values that may be long come with the rows from there, so that what is held of them
-    /// is known.
+    /// Makes the inputs, and the operator that delivers the rows. Values that may be long come with the rows from that operator,
+    /// so that their memory is known.
     pub fn new(plan: &plan::WindowSpec, input: BoxedOperator) -> (Inputs, BoxedOperator) {
         let mut columns = Columns { exprs: Vec::new(), types: plan.input.to_vec(), input: plan.input.len() };
         let calls = plan.calls.iter().map(|call| columns.of_call(call)).collect();
@@ -48,7 +49,7 @@ impl Inputs {
         (inputs, with_values(input, &plan.input, exprs))
     }
 
-    /// Rows of the input with all columns.
+    /// Returns rows of the input with all columns.
     pub fn of(&self, mut batch: Batch, cx: &mut ExecutionContext<'_>) -> Result<Batch, MysqlError> {
         for expr in &self.exprs {
             let values = evaluate(expr, &batch, &mut cx.eval)?.into_array(&expr.ty.sql, batch.rows)?;
@@ -96,7 +97,7 @@ impl Columns {
             WindowFunction::Aggregate(aggregate) => {
                 inputs.args.extend(aggregate.args.iter().map(|arg| self.of(arg)));
             }
-            // The others look at places only.
+            // The other functions only look at positions.
             _ => return inputs,
         }
         if let FrameUnit::Range { key: Some(key), .. } = &call.frame.unit {

@@ -1,11 +1,10 @@
-//! Window functions over rows that come partition by partition, in the order of the window.
+//! Computes window functions over rows that come partition by partition, in the order of the window.
 //!
-//! Rows are held until the values of all calls are known for them: not at all where every call needs the rows before it only
-//! (numbers, ranks, running ROWS frames), to the end of rows that are equal in the order, or to the end of the partition
-//! ([`Reach`]). What is known is computed a [`chunk`] at a time, which may hold many partitions. What a call has computed of the rows
-//! of a partition that went before is kept in its state.
+//! Rows are held until the values of all calls are known for them ([`Reach`]): not at all where every call needs only preceding
+//! rows (numbers, ranks, running ROWS frames), to the end of the peer group, or to the end of the partition. Rows are computed a
+//! [`chunk`] at a time, which may hold many partitions. The state of a call keeps its results for earlier rows of a partition.
 //!
-//! Rows that have to be held and do not fit into memory are [`spilled`]: they are one chunk in a file, computed in the same way.
+//! Rows that must be held and do not fit into memory are [`spilled`]: they are one chunk in a file, computed in the same way.
 
 mod calls;
 mod chunk;
@@ -35,7 +34,7 @@ use leafline_types::{Batch, MysqlError};
 use spilled::Spilled;
 use std::sync::Arc;
 
-/// How often rows are there while values are computed of them: as they came, put together, and with the values.
+/// Number of copies of the rows during a computation: as they came, concatenated, and with the values.
 const COPIES: usize = 3;
 
 pub(super) struct Window {
@@ -45,16 +44,16 @@ pub(super) struct Window {
     reach: Reach,
     partitions: Boundaries,
     peers: Boundaries,
-    /// Rows whose values are not all known, and what begins at each.
+    /// Rows whose values are not all known, and the partitions and peer groups that begin at them.
     pending: Vec<Batch>,
     starts: chunk::Starts,
     states: Vec<CallState>,
     ready: Option<(Batch, usize)>,
     ended: bool,
     held: Held,
-    /// Rows that belong together and did not fit, as long as more of them may come.
+    /// Rows held together that did not fit into memory, while more of them may come.
     spilled: Option<Spilled>,
-    /// The computation that comes before anything else.
+    /// The computation whose rows are delivered next.
     computation: Option<Computation>,
 }
 
@@ -79,7 +78,7 @@ impl Window {
         }
     }
 
-    /// Takes rows in until values of some are known, and computes these.
+    /// Reads rows until the values of some are known, and computes these.
     fn advance(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         loop {
             if let Some(mut computation) = self.computation.take() {
@@ -119,7 +118,7 @@ impl Window {
     fn take_in(&mut self, batch: Batch, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         let partitions = self.partitions.of(&batch, cx)?;
         let peers = self.peers.of(&batch, cx)?;
-        // Of what is held together there is but the last, the others are computed by now.
+        // Only the last run of rows held together is left; earlier ones are computed.
         if self.spilled.is_none() && self.reach != Reach::Row && !self.has_room(&batch, cx) {
             self.spill(cx)?;
         }
@@ -144,7 +143,7 @@ impl Window {
         Ok(())
     }
 
-    /// Whether the pending rows and these, and what is made of them, fit into memory.
+    /// Whether the pending rows and `more`, with their results, fit into memory.
     fn has_room(&mut self, more: &Batch, cx: &mut ExecutionContext<'_>) -> bool {
         if self.pending.is_empty() {
             return true;
@@ -155,7 +154,7 @@ impl Window {
         self.held.fits(pending, cx.memory) && room
     }
 
-    /// The pending rows, which belong together, go where the others follow that do.
+    /// Moves the pending rows, which belong together, to the file where later ones follow.
     fn spill(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         let mut spilled = Spilled::new(&self.plan, self.starts.go_on());
         let starts = std::mem::take(&mut self.starts);
@@ -170,7 +169,7 @@ impl Window {
         Ok(())
     }
 
-    /// There are no more rows of what did not fit.
+    /// Ends the rows that did not fit into memory.
     fn end_spilled(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         if let Some(spilled) = self.spilled.take() {
             self.computation = Some(spilled.end(&self.plan, &self.inputs, cx)?);
@@ -178,8 +177,8 @@ impl Window {
         Ok(())
     }
 
-    /// Notes what is there: pending rows, perhaps some that were computed, and what a file takes. No more than a batch of rows is nothing
-    /// that is kept. Rows that there was no room for have not been added.
+    /// Accounts for the memory of pending rows, of computed rows and of a file. A single batch of rows is not counted. Rows that
+    /// found no room are not included.
     fn hold(&mut self, computed: Option<&Batch>, cx: &ExecutionContext<'_>) {
         let pending: usize = self.pending.iter().map(batch_bytes).sum();
         let mut bytes = pending + computed.map_or(0, batch_bytes) + self.starts.memory_bytes();
@@ -190,7 +189,7 @@ impl Window {
         self.held.fits(bytes, cx.memory);
     }
 
-    /// The first of the pending rows.
+    /// Takes the first `rows` pending rows.
     fn cut(&mut self, rows: usize) -> Result<Batch, MysqlError> {
         let (mut cut, mut wanted) = (Vec::new(), rows);
         let mut left = Vec::new();
@@ -244,7 +243,7 @@ impl Operator for Window {
     }
 }
 
-/// Finds the rows whose keys are not those of the row before.
+/// Finds the rows whose keys differ from the preceding row's.
 struct Boundaries {
     keys: Option<(Arc<[plan::SortKey]>, KeyEncoder)>,
     encoded: EncodedKeys,
@@ -254,7 +253,7 @@ struct Boundaries {
 
 impl Boundaries {
     fn new(keys: &Arc<[plan::SortKey]>) -> Boundaries {
-        // Whether keys are equal is all that counts.
+        // The encoder only has to distinguish keys.
         let encoder = || KeyEncoder::new(keys.iter().map(|key| &key.expr.ty));
         Boundaries {
             keys: (!keys.is_empty()).then(|| (keys.clone(), encoder())),

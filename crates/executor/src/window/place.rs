@@ -1,4 +1,4 @@
-//! Values on the scale of an order, so that frames in RANGE can be compared with limits.
+//! Values on the scale of an order, so that RANGE frames can compare keys with limits.
 
 use arrow_array::{Array, ArrayRef};
 use leafline_types::{Decimal, SqlType, Value, value_at};
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 pub(super) enum Place {
     Exact(Decimal),
     Double(f64),
-    /// Microseconds of a TIME; what a date or datetime is kept as.
+    /// Microseconds of a TIME; the stored form of a date or datetime.
     Time(i64),
 }
 
@@ -43,7 +43,7 @@ impl Place {
     }
 }
 
-/// The values of a column.
+/// Returns the values of a column.
 pub(super) fn places(column: &ArrayRef, ty: &SqlType) -> Vec<Option<Place>> {
     let place = |row: usize| match ty {
         SqlType::Null => None,

@@ -1,5 +1,5 @@
-//! Rows of a partition that do not fit into memory, on their way to a file. The aggregates of a whole partition are computed as they
-//! come; the other calls find what they need in the file, when it is complete.
+//! Rows of a partition that do not fit into memory, on their way to a file. Aggregates of the whole partition are computed as the
+//! rows come; the other calls read the complete file.
 
 use super::calls::{Computation, arguments};
 use super::chunk::{Chunk, FileChunk};
@@ -16,18 +16,18 @@ use leafline_types::{Batch, MysqlError, Value};
 /// The rows of such a partition as they come.
 pub(super) struct Spilled {
     rows: SpillWriter,
-    /// The first row goes on a partition.
+    /// The first row continues a partition.
     goes_on: bool,
-    /// How many rows there are, and how many behind the first differ in the order from the one before.
+    /// Number of rows, and number of rows after the first that begin a peer group.
     count: u64,
     different: u64,
-    /// For each call, of those over the whole partition.
+    /// For each call over the whole partition, its accumulator.
     aggregates: Vec<Option<GroupedAccumulator>>,
-    /// The bytes that they hold.
+    /// The bytes that the accumulators hold.
     held: Held,
 }
 
-/// The aggregate of a call that is one of the whole partition.
+/// Returns the aggregate of a call over the whole partition.
 fn of_whole(call: &WindowCall) -> Option<&AggregateCall> {
     match &call.function {
         WindowFunction::Aggregate(aggregate) if call.frame.is_whole() => Some(aggregate),
@@ -48,7 +48,7 @@ impl Spilled {
         }
     }
 
-    /// Rows of the input, and where those begin that differ in the order from the one before.
+    /// Adds rows of the input, with the starts of peer groups among them.
     pub fn push(
         &mut self,
         batch: Batch,
@@ -80,7 +80,7 @@ impl Spilled {
         Ok(())
     }
 
-    /// There are no more rows.
+    /// Ends the partition.
     pub fn end(
         mut self,
         plan: &plan::WindowSpec,

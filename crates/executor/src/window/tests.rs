@@ -1,4 +1,4 @@
-//! Windows over more rows than memory holds give the rows that they give with plenty.
+//! Windows over more rows than memory holds give the rows of windows with plenty of memory.
 
 use super::super::spill_tests::{PLENTY, answer, check};
 use crate::testing::{self, Database};
@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 
 const ROWS: i64 = 5_000;
 
-/// Rows with ties and NULLs, of every kind of number that frames and sums go over.
+/// Makes rows with ties and NULLs, and numbers of every kind that frames and sums use.
 fn database(rng: &mut SmallRng) -> Database {
     let database = Database::new();
     let maybe = |rng: &mut SmallRng, value: Value| if rng.random_bool(0.1) { Value::Null } else { value };
@@ -45,14 +45,14 @@ fn every_call_goes_over_partitions_on_disk() {
          WINDOW w AS (PARTITION BY p ORDER BY id ROWS BETWEEN 1000 PRECEDING AND 3 FOLLOWING) ORDER BY id",
         "SELECT id, MAX(s) OVER w, MIN(k) OVER w, SUM(k) OVER w, AVG(w) OVER w, COUNT(d) OVER w FROM t \
          WINDOW w AS (ORDER BY id ROWS BETWEEN 2000 PRECEDING AND 1500 FOLLOWING) ORDER BY id",
-        // What is computed anew for each row.
+        // Aggregates that are computed anew for each row.
         "SELECT id, SUM(d) OVER w, STDDEV(k) OVER w, BIT_XOR(id) OVER w, JSON_ARRAYAGG(k) OVER w FROM t \
          WINDOW w AS (ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING) ORDER BY id",
         "SELECT id, SUM(k) OVER w, MAX(k) OVER w FROM t WINDOW w AS (ORDER BY k RANGE BETWEEN 20 PRECEDING AND 5 FOLLOWING) ORDER BY id",
         "SELECT id, COUNT(*) OVER (ORDER BY k DESC RANGE BETWEEN 3 FOLLOWING AND UNBOUNDED FOLLOWING) FROM t ORDER BY id",
         "SELECT id, MIN(id) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), RANK() OVER (ORDER BY k) FROM t ORDER BY id",
         "SELECT id, SUM(k) OVER (), ROW_NUMBER() OVER (), LAST_VALUE(id) OVER () FROM t",
-        // Of the rows that are equal there are more than memory holds; running sums go on behind them.
+        // More peers than memory holds; running sums continue after them.
         "SELECT id, SUM(k) OVER w, RANK() OVER w, DENSE_RANK() OVER w, COUNT(*) OVER w FROM t \
          WINDOW w AS (ORDER BY id > 300, id > 4200) ORDER BY id",
     ] {
@@ -71,7 +71,7 @@ fn bound(rng: &mut SmallRng, is_rows: bool) -> String {
     }
 }
 
-/// A frame of any kind: MySQL takes no start behind the end.
+/// Writes a frame of any kind; MySQL accepts no start after the end.
 fn frame(rng: &mut SmallRng) -> String {
     let is_rows = rng.random_bool(0.6);
     let unit = if is_rows { "ROWS" } else { "RANGE" };
@@ -122,7 +122,7 @@ fn little_memory_changes_no_value_of_random_windows() {
         "RANK()",
         "DENSE_RANK()",
     ];
-    // Computed anew when a row goes out: in small frames.
+    // These aggregates are computed anew when a row leaves the frame: use small frames.
     let slow = ["SUM(d)", "VAR_POP(w)", "BIT_OR(k)", "JSON_ARRAYAGG(w)"];
     for case in 0..12 * testing::scale() {
         let partition = *["", "PARTITION BY p ", "PARTITION BY s "].choose(&mut rng).expect("one");
@@ -131,7 +131,7 @@ fn little_memory_changes_no_value_of_random_windows() {
         for _ in 0..3 {
             let call = *calls.choose(&mut rng).expect("one");
             let frame = frame(&mut rng);
-            // A second key makes the order definite; frames of distances have one key, and what they give depends on no other.
+            // A second key makes the order unique. Frames with distances have one key, and their results depend on no other.
             let definite = frame.starts_with("ROWS") || !call.contains("_VALUE");
             let key =
                 if frame.starts_with("ROWS") { format!("k{direction}, id") } else { format!("k{direction}") };
