@@ -1,6 +1,6 @@
 //! A lookup join that becomes a hash join if its lookups exceed the estimate.
 //!
-//! Between two batches of outer rows the operator checks what the lookups have cost. Once they have cost as much as reading and
+//! Between two batches of outer rows the operator checks the cost of the lookups so far. Once they have cost as much as reading and
 //! hashing the table will, the outer rows that were not looked up become the probe side of a hash join. Each outer row is joined
 //! by one of the two methods, so that delivered rows stay valid.
 

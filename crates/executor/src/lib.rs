@@ -105,8 +105,8 @@ pub trait Operator: Send {
     /// Returns the next rows; `None` when there are no more. A batch is never empty.
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError>;
 
-    /// Prepares the operator for another run in the same execution, after rows or an error. The caller has returned the memory
-    /// that it held. False if the operator must be built again.
+    /// Prepares the operator for another run in the same execution, after rows or an error. The caller gives
+    /// back the memory that the operator held. False if the operator must be built again.
     fn reset(&mut self) -> bool {
         false
     }

@@ -93,8 +93,8 @@ impl Operator for Sort {
     }
 }
 
-/// Encodes the keys of all rows of a batch, a piece at a time where their values are long. Long keys must be of a kind of which
-/// only a digest is kept.
+/// Encodes the keys of all rows of a batch, a piece at a time where their values are long. An encoder that keeps
+/// digests of long values bounds the keys.
 pub(super) fn encode_rows<'e>(
     exprs: impl Iterator<Item = &'e Expr> + Clone,
     encoder: &KeyEncoder,

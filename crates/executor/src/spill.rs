@@ -93,7 +93,7 @@ impl SpillWriter {
             self.blocks.push(BlockStart { row: self.rows, offset });
         }
         self.rows += 1;
-        // Many writers may exist at once.
+        // Free a large buffer: many writers may exist at once.
         if self.bytes.capacity() > BATCH_BYTES {
             self.bytes = Vec::new();
         }

@@ -26,6 +26,6 @@ pub use authority::{Authority, Unlimited, definer_of};
 pub use profile::{NodeProfile, Profile};
 pub use system_rows::SystemRows;
 
-/// `@@error_count` and `@@warning_count`: conditions of the preceding statement. They belong to the session and change with each
+/// `@@error_count` and `@@warning_count`: conditions of the preceding statement. Both belong to the session and change with each
 /// statement, so an expression computes them (the function with the name in capitals).
 pub const CONDITION_COUNTS: &[&str] = &["error_count", "warning_count"];

@@ -1,4 +1,4 @@
-//! Tuning constants: each with its unit, what it decides and where its value comes from.
+//! Tuning constants: each with its unit, its effect and the origin of its value.
 //!
 //! "Chosen" means that the value seemed right and was kept: no record of a measurement supports it.
 

@@ -1,4 +1,4 @@
-//! Figures of an execution for each node of a plan: rows, calls, time, and what the access paths did.
+//! Figures of an execution for each node of a plan: rows, calls, time, and the work of the access paths.
 
 use leafline_access::Counters;
 use std::time::Duration;

@@ -218,7 +218,7 @@ impl ExpressionBinder<'_, '_, '_> {
         self.aggregate_of(args, documents, &|args| AggregateCall::new(function, distinct, args))
     }
 
-    /// Binds `& | ^`. They work on binary strings if both operands are such and not both are hexadecimal or bit literals.
+    /// Binds `& | ^`. These operators work on binary strings if both operands are such and not both are hexadecimal or bit literals.
     pub(super) fn bits(&mut self, op: &'static str, left: &ast::Expr, right: &ast::Expr) -> Bound {
         let (a, b) = (literal::bytes_as_number(left)?, literal::bytes_as_number(right)?);
         let (bound_left, bound_right) = (self.bind(left)?, self.bind(right)?);

@@ -107,7 +107,7 @@ pub trait CatalogLookup {
     /// # Errors
     /// 1049 for an unknown database, 1146 for an unknown table.
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError>;
-    /// Returns the session's own table of that name. It hides other tables and views.
+    /// Returns the session's own table of that name, which hides other tables and views.
     fn own_table(&self, _database: &str, _name: &str) -> Option<Arc<TableDef>> {
         None
     }

@@ -399,7 +399,7 @@ enum Argument {
     DateTime,
     Timestamp,
     Any,
-    /// None: the result depends on a variable.
+    /// No column: the result depends on a variable.
     Nothing,
 }
 

@@ -280,7 +280,7 @@ impl ExpressionBinder<'_, '_, '_> {
         bound
     }
 
-    /// Binds an aggregate of `args`. It belongs to this query or, where the arguments read only surrounding queries, to one of
+    /// Binds an aggregate of `args`. The aggregate belongs to this query or, where the arguments read only surrounding queries, to one of
     /// these.
     pub(super) fn aggregate_of(
         &mut self,

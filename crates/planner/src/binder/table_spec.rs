@@ -15,8 +15,8 @@ use leafline_syntax::ast::{
     self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind, PackKeys,
 };
 
-/// Makes the table of a CREATE TABLE, in `database` with the collation `default`, and returns warnings. A default of a TIMESTAMP
-/// is in the time zone that is so many seconds ahead of UTC.
+/// Makes the table of a CREATE TABLE, in `database` with the collation `default`, and returns warnings. `times` has the time
+/// zone of a TIMESTAMP's default.
 ///
 /// # Errors
 /// MySQL's errors for types, defaults and options of columns; 1235 for unsupported constructs.

@@ -38,7 +38,7 @@ impl Target<'_> {
 }
 
 impl Binder<'_> {
-    /// Whether a subquery in a query reads the table.
+    /// Returns the reader if a subquery in a query reads the table.
     pub(super) fn subqueries_read(&self, query: &BoundSelect, table: TableId) -> Option<Reader> {
         let mut found = None;
         query.for_each_expr(&mut |expr| {
@@ -49,7 +49,7 @@ impl Binder<'_> {
         found
     }
 
-    /// Whether a subquery in an expression reads the table.
+    /// Returns the reader if a subquery in an expression reads the table.
     pub(super) fn expression_reads(&self, expr: &Expr, table: TableId) -> Option<Reader> {
         let mut found = None;
         expr.visit(&mut |e| {

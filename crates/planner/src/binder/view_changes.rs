@@ -52,7 +52,7 @@ impl Verb {
 pub(super) struct Expansion {
     /// The view.
     pub(super) view: Arc<ViewDef>,
-    /// The name by which the statement refers to it.
+    /// The name by which the statement refers to the view.
     pub(super) alias: String,
     /// The relations of the view, by position in the block.
     pub(super) relations: Vec<usize>,

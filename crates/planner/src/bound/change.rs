@@ -95,7 +95,7 @@ pub enum NewValue {
     Default,
 }
 
-/// The expressions by which the rows of a table are computed and checked, over its columns by position.
+/// The expressions that compute and check the rows of a table, over its columns by position.
 #[derive(Debug, Clone, Default)]
 pub struct RowRules {
     /// Defaults that are expressions, by column.
@@ -123,7 +123,7 @@ pub enum OnDuplicate {
 pub struct ChangedTable {
     /// The table.
     pub table: Arc<TableDef>,
-    /// Position of its first column among the outputs of the rows to change; the others follow.
+    /// Position of the table's first column among the outputs of the rows to change; the others follow.
     pub first: usize,
     /// Expressions that compute and check the rows.
     pub rules: RowRules,

@@ -1,4 +1,4 @@
-//! Questions about the foreign keys of a statement.
+//! Queries on the foreign keys of a statement.
 
 use super::ForeignKeys;
 use leafline_table::TableDef;

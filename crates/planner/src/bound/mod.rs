@@ -374,7 +374,7 @@ pub enum ColumnOrigin {
 pub enum JoinTree {
     /// A relation, by its position.
     Relation(usize),
-    /// All combinations of the children's rows for which the conditions hold.
+    /// An inner join: all combinations of the children's rows for which the conditions hold.
     Inner {
         /// At least two.
         children: Vec<JoinTree>,

@@ -16,7 +16,7 @@ pub struct ExplainRow {
     pub select_type: &'static str,
     /// The table's alias, or `<derivedN>`.
     pub table: Option<String>,
-    /// How the table is read: `const`, `eq_ref`, `ref`, `range`, `index_merge`, `index` or `ALL`.
+    /// MySQL's access type: `const`, `eq_ref`, `ref`, `range`, `index_merge`, `index` or `ALL`.
     pub access: Option<&'static str>,
     /// Indexes that could be used.
     pub possible_keys: Option<String>,

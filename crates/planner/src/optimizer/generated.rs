@@ -4,11 +4,11 @@
 //! An expression is replaced where the column has its value for every row:
 //!
 //! * the expression equals the definition, literals included. A parameter never equals a literal of the definition, and the
-//! literals that the statement cache turns into parameters are compared with columns, not with expressions;
+//!   literals that the statement cache turns into parameters are compared with columns, not with expressions;
 //! * the column has the type and collation of the expression; in comparisons and ORDER BY it may have another type that holds the
-//! same values;
+//!   same values;
 //! * the column belongs to the row at hand. Behind an outer join that found no row the column is NULL, so there the expression
-//! must be NULL for a row of NULLs.
+//!   must be NULL for a row of NULLs.
 //!
 //! Where a column is `CAST(text AS CHAR(n))`, a comparison of the text itself implies a comparison of the column with the first
 //! `n` characters, which is added. Long text, such as text of JSON, must be cast to CHAR to be indexed.

@@ -52,7 +52,7 @@ pub(super) enum Step {
         keys: Vec<HashKey>,
         conditions: Vec<Expr>,
         join_type: JoinType,
-        /// The rows come in the order of the left rows.
+        /// Deliver rows in the order of the left rows.
         keep_order: bool,
         /// The left side is the build side; the right rows stream.
         build_left: bool,

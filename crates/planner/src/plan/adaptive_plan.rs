@@ -7,7 +7,7 @@ use leafline_expr::Expr;
 /// known. If the plan exceeds its budget, the fallback runs instead.
 #[derive(Clone, Debug)]
 pub struct AdaptivePlan {
-    /// The plan that is expected to be the cheaper one.
+    /// The plan that is expected to be cheaper.
     pub primary: Box<Node>,
     /// The plan that runs when the primary plan exceeds its budget.
     pub fallback: Box<Node>,

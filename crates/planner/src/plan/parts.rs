@@ -45,7 +45,7 @@ impl PlanParts {
         subqueries.filter(|(_, subquery)| !subquery.became_join)
     }
 
-    /// Returns the plans of these subqueries and of the common tables.
+    /// Returns the plans of all subqueries and common tables.
     pub fn plans(&self) -> impl Iterator<Item = &Plan> {
         let subqueries = self.subqueries.values().map(|subquery| &subquery.plan);
         subqueries.chain(self.commons.values().map(|common| &common.plan))

@@ -31,7 +31,7 @@ pub struct TopN {
 pub struct SortKey {
     /// Expression over the input's columns.
     pub expr: Expr,
-    /// Largest first; NULL is the smallest value.
+    /// Order from the greatest value to the least; NULL is the least.
     pub descending: bool,
 }
 

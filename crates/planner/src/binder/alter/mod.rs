@@ -83,8 +83,7 @@ struct Alter<'a> {
 }
 
 /// Makes the table that an ALTER TABLE makes of `old`. `database_collation` is the collation of CONVERT TO CHARACTER SET DEFAULT;
-/// `database` qualifies a new name without database. A default of a TIMESTAMP is in the time zone that is so many seconds ahead
-/// of UTC.
+/// `database` qualifies a new name without database. `times` has the time zone of a TIMESTAMP's default.
 ///
 /// # Errors
 /// 1054, 1091, 1176, 3821, 3940 for unknown columns, indexes and constraints; 1090, 3108, 3766, 3837, 3959 for columns that

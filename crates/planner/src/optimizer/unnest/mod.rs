@@ -266,8 +266,8 @@ fn semi_ways(
     Ok(choices)
 }
 
-/// Returns the query of a subquery to be pulled up, with its own subqueries turned into joins. They are added to the statement's
-/// unnested subqueries. The query is made once, however often the surrounding query is planned.
+/// Returns the query of a subquery to be pulled up, with its own subqueries turned into joins. These subqueries are
+/// added to the statement's unnested ones. The query is made once, however often the surrounding query is planned.
 fn flattened(
     inner: &BoundSelect,
     number: usize,
