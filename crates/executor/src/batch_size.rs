@@ -1,7 +1,7 @@
 //! Batches are limited by bytes as well as by rows.
 //!
 //! Operators that copy rows (sorts, joins, file readers) end a batch at [`BATCH_ROWS`] rows or at [`BATCH_BYTES`] bytes,
-//! whichever comes first. Operators measure rows one by one only where some are long: a row is long if [`BATCH_ROWS`] such rows take
+//! whichever comes first. Rows are measured one by one only where some are long: a row is long if [`BATCH_ROWS`] such rows take
 //! many times [`BATCH_BYTES`].
 
 use super::BATCH_ROWS;

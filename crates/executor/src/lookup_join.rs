@@ -106,7 +106,7 @@ impl LookupJoin {
         (self.join_type, self.keep_order)
     }
 
-    /// Whether the lookups have reached `most` and outer rows remain.
+    /// Whether the lookups exceed `most` and outer rows remain. The last rows are still looked up if they are fewer than `most`.
     pub fn is_over(&self, most: u64) -> bool {
         let is_end = self.outer_done && (self.waiting_rows as u64) < most;
         self.looked_up > most && self.waiting_rows > 0 && !is_end

@@ -212,7 +212,8 @@ pub(super) fn checked(database: &Database, sql: &str, context: &str) -> (Answer,
     (answer, explained)
 }
 
-/// Returns rows as sorted text without spaces, because any of the strings that differ only in trailing spaces may stand for a group.
+/// Returns rows as sorted text without spaces, because any of the strings that differ only in trailing spaces may stand for a
+/// group.
 pub(super) fn sorted(rows: &[Vec<Value>]) -> Vec<String> {
     let mut texts: Vec<String> = rows.iter().map(|row| show(row).replace(' ', "")).collect();
     texts.sort();

@@ -20,7 +20,7 @@ pub struct ColumnType {
     pub notes: Vec<MysqlError>,
 }
 
-/// How far an impossible type is replaced by another.
+/// The rules for replacing a type that is impossible as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeRules {
     /// Strict mode: never replace.

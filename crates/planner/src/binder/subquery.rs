@@ -280,8 +280,8 @@ impl ExpressionBinder<'_, '_, '_> {
         bound
     }
 
-    /// Binds an aggregate of `args`. The aggregate belongs to this query or, where the arguments read only surrounding queries, to one of
-    /// these.
+    /// Binds an aggregate of `args`. The aggregate belongs to this query or, where the arguments read only surrounding queries,
+    /// to one of these.
     pub(super) fn aggregate_of(
         &mut self,
         args: &[ast::Expr],

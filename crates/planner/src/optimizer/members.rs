@@ -195,7 +195,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         })
     }
 
-    /// Returns the candidates for a relation under conditions. Candidates deliver the columns that are needed beyond these conditions.
+    /// Returns the candidates for a relation under conditions. Candidates deliver the columns that are needed beyond these
+    /// conditions.
     pub(super) fn candidates(
         &mut self,
         relation: usize,

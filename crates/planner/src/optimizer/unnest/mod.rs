@@ -303,7 +303,7 @@ fn has_outer(expr: &Expr) -> bool {
     expr.any(&mut |e| matches!(e.kind, ExprKind::Outer(_)))
 }
 
-/// Whether a query with this LIMIT still tells whether there is a row.
+/// Whether a LIMIT keeps at least one row if there is any.
 fn ends_at_row(limit: Option<&BoundLimit>) -> bool {
     limit.is_none_or(|limit| {
         limit.offset.is_none()
