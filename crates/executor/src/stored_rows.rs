@@ -31,7 +31,8 @@ pub(super) struct StoredReader {
 }
 
 impl StoredRows {
-    /// Returns the share of the statement's memory that the rows hold; dropping them returns it.
+    /// Returns the bytes of the statement's memory that the rows hold. The owner gives them back to the budget when it drops the
+    /// rows.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -3,8 +3,8 @@
 //! A name is visible in the query that has the WITH clause and in everything inside that query, including later queries of the
 //! clause. The query is bound once; each reference uses one shared [`CommonTable`].
 //!
-//! Common tables refer to others, and each runs while its reader waits. [`MAX_DEPTH`] bounds the nesting, as the parser bounds
-//! the nesting of written queries.
+//! Common tables refer to others, and each runs while its reader waits. [`MAX_DEPTH`] bounds this nesting, where the text
+//! of the statement does not.
 //!
 //! A recursive common table is a UNION. The operands before the first that names the table make the first rows and decide the
 //! types. The other operands run again on the rows that the preceding round added.

@@ -366,7 +366,7 @@ impl Binder<'_> {
     }
 }
 
-/// Error 1221 for ORDER BY and LIMIT of an UPDATE of several tables.
+/// Raises error 1221 for ORDER BY and LIMIT of an UPDATE of several tables.
 fn refuse_order_and_limit(update: &Update, relations: usize) -> Result<(), MysqlError> {
     if relations > 1 && !update.order_by.is_empty() {
         return Err(MysqlError::wrong_usage("UPDATE", "ORDER BY"));

@@ -127,7 +127,7 @@ fn column_name<'n, Names: Iterator<Item = &'n str>>(
 /// Gives the column of a functional key part the type that its expression has over `columns`.
 ///
 /// # Errors
-/// As [`key_columns`].
+/// The errors of [`key_columns`].
 pub(super) fn retype(
     column: &mut ColumnDef,
     columns: &[ColumnDef],

@@ -137,7 +137,7 @@ impl Grouping<'_> {
         if let ExprKind::Call { function, .. } = &expr.kind
             && function.definition().name == "ANY_VALUE"
         {
-            // An argument of an aggregate may read ungrouped columns.
+            // The argument of ANY_VALUE may read ungrouped columns.
             let only_full = std::mem::replace(&mut self.only_full_group_by, false);
             let result = self.rewrite_children(expr, place);
             self.only_full_group_by = only_full;

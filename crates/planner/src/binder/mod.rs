@@ -474,7 +474,7 @@ impl<'a> Binder<'a> {
         if self.context.modes.padded_chars { build::padded(expr) } else { expr }
     }
 
-    /// Binds an expression that is tested for truth. Warning 3986 if it is a document, which is compared with 0.
+    /// Takes an expression that is tested for truth. Adds warning 3986 for a document, which is compared with 0.
     fn condition(&mut self, condition: Expr) -> Expr {
         if condition.ty.sql == SqlType::Json {
             self.warnings.push(MysqlError::implicit_comparison_for_json());
@@ -485,7 +485,7 @@ impl<'a> Binder<'a> {
     /// Returns the privileges on the table or view of a name; all privileges on the session's own tables.
     ///
     /// # Errors
-    /// 1142 if the statement has neither a privilege of `wanted` nor, where it changes the table, the privilege for that; 1046
+    /// 1142 unless the statement has all privileges of `wanted` or, where it changes tables, all privileges for that; 1046
     /// without a database.
     fn granted(&self, name: &TableName, wanted: impl Into<Privileges>) -> Result<Privileges, MysqlError> {
         let (database, name) = (self.database_of(name)?, &name.name.value);

@@ -275,7 +275,7 @@ pub struct LateralQuery {
     pub query: BoundSelect,
     /// The expressions that the query depends on, over columns of the block; `ExprKind::Outer` in the query.
     pub outer: Vec<Expr>,
-    /// An earlier relation.
+    /// The relation that the query comes after when `outer` reads no column of the block.
     pub after: usize,
 }
 

@@ -93,7 +93,7 @@ impl ColumnMap<'_> {
         }
     }
 
-    /// Returns the relations that must be joined before a relation, because it is a lateral query that depends on them.
+    /// Returns the relations that must be joined before a lateral query; none for other relations.
     pub fn needs(&self, relation: usize) -> Relations {
         match self.select.relations.get(relation).map(|relation| &relation.source) {
             Some(RelationSource::Lateral(lateral)) => {
