@@ -33,7 +33,7 @@ pub(super) struct CallState {
 
 /// A call over a chunk.
 pub(super) enum Work {
-    /// The same value for all rows.
+    /// One value for all rows.
     Known(Value),
     Ranks(fn(&CallState) -> u64),
     /// A share that depends on the sizes of a row's partition and peer group.
