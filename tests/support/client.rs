@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// What the server answered.
+/// An answer of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Done: rows affected.
@@ -20,7 +20,7 @@ pub enum Answer {
     WantsFile(String),
 }
 
-/// What is said to be let in.
+/// The facts that a client gives to be let in.
 #[derive(Clone, Copy)]
 pub struct Login<'l> {
     pub user: &'l str,
@@ -31,11 +31,11 @@ pub struct Login<'l> {
     pub tls: Option<&'l Path>,
     /// The client is on the server's machine, over a Unix socket.
     pub is_unix: bool,
-    /// What the client can do beyond the usual.
+    /// The capabilities of the client beyond the usual.
     pub capabilities: u32,
     /// The number of its collation.
     pub collation: u8,
-    /// What it says of itself, if it says anything.
+    /// The connection attributes, if it sends any.
     pub attributes: &'l [(&'l str, &'l str)],
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of the binary share: a served database in a process of its own, and a small client of the protocol.
+//! Helpers that the tests of the binary share: a served database in a process of its own, and a small client of the protocol.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -45,7 +45,7 @@ impl Served {
                 break SocketAddr::from(([127, 0, 0, 1], port.parse().expect("a port")));
             }
         };
-        // What it says later must not block it.
+        // Later output must not block the server.
         let said = Arc::<Mutex<Vec<String>>>::default();
         let heard = said.clone();
         std::thread::spawn(move || {

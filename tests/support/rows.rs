@@ -26,7 +26,7 @@ pub fn values_of(session: &mut Session, sql: &str) -> Result<Vec<Vec<Option<Stri
     Ok(rows)
 }
 
-/// The same, the values of each row separated by blanks; NULL is nothing.
+/// Returns the rows as texts, the values of each row separated by blanks; NULL is nothing.
 pub fn rows_of(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlError> {
     let row = |values: Vec<Option<String>>| {
         let values: Vec<String> = values.into_iter().map(Option::unwrap_or_default).collect();

@@ -15,7 +15,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
-/// Who we are for `skipif` and `onlyif`.
+/// The name of our engine for `skipif` and `onlyif`.
 const ENGINE: &str = "mysql";
 
 /// One record.
@@ -23,13 +23,13 @@ const ENGINE: &str = "mysql";
 pub struct Record {
     /// Line of its first word, from 1.
     pub line: usize,
-    /// Who runs it: `default` unless the file says.
+    /// The connection that runs it: `default` unless the file says.
     pub connection: String,
     pub sql: String,
     pub expected: Expected,
 }
 
-/// What must come of a record.
+/// The expected outcome of a record.
 #[derive(Debug)]
 pub enum Expected {
     Success,
@@ -156,7 +156,7 @@ pub fn error_matches(pattern: &str, message: &str) -> bool {
     matched(pattern, message).is_some()
 }
 
-/// What follows in `text` after what `pattern` stands for: nothing, if it ends in `...`.
+/// Returns the rest of `text` behind the part that `pattern` stands for: nothing, if it ends in `...`.
 fn matched<'t>(pattern: &str, text: &'t str) -> Option<&'t str> {
     let mut rest = text;
     for (at, piece) in pattern.split("...").enumerate() {

@@ -72,7 +72,7 @@ pub(crate) const LEAPS_OVER_LEAF: usize = 4;
 /// Pieces of a scan for each thread, at least, where there is enough to read: one that comes upon more rows than others leaves
 /// some of its pieces to them. Chosen.
 pub(crate) const PIECES_PER_THREAD: usize = 8;
-/// The same where rows are fetched: with the entries of a smaller piece fewer rows are found on each page. Chosen.
+/// Pieces of a scan for each thread where rows are fetched: with the entries of a smaller piece fewer rows are found on each page. Chosen.
 pub(crate) const FETCHING_PIECES_PER_THREAD: usize = 4;
 /// How many times more leaves a piece may have where rows are fetched. Chosen.
 pub(crate) const FETCHING_PIECE_FACTOR: usize = 8;
@@ -130,7 +130,7 @@ pub(crate) const MAX_KEY_RANGES: usize = 16_384;
 pub(crate) const MAX_DIAGRAM_EDGES: usize = 1 << 20;
 /// Branches of an OR up to which it is kept. Chosen.
 pub(crate) const MAX_OR_BRANCHES: usize = 1 << 16;
-/// The same where each outer row has bounds of its own. Chosen.
+/// Most branches where each outer row has bounds of its own. Chosen.
 pub(crate) const MAX_CORRELATED_BRANCHES: usize = 64;
 /// ORs about several parts that are kept of one WHERE. Chosen.
 pub(crate) const MAX_JOINT_ORS: usize = 8;
@@ -149,9 +149,9 @@ pub(crate) const SAMPLE_LEAST_ENTRIES: f64 = 64.0;
 pub(crate) const SAMPLE_LEAST_ROWS: f64 = 1000.0;
 /// Ranges that are dived into; where there are more, the others are taken to be like these. Chosen.
 pub(crate) const MAX_DIVES: usize = 32;
-/// The same of the ranges of common values, which differ more. Chosen.
+/// Most dives into the ranges of common values, which differ more. Chosen.
 pub(crate) const MAX_COMMON_DIVES: usize = 64;
-/// The same of either where each may be a read from the device. Chosen.
+/// Most dives of either kind where each may be a read from the device. Chosen.
 pub(crate) const MAX_COLD_DIVES: usize = 4;
 /// The share of an index in memory up to which each dive may be a read from the device. Chosen.
 pub(crate) const COLD_SHARE: f64 = 0.5;
@@ -177,7 +177,7 @@ pub(crate) const SAMPLE_ENTRIES: usize = 256;
 pub(crate) const SAMPLE_RANGES: usize = 4;
 /// Leaves at which the statistics of an index look. Chosen.
 pub(crate) const INDEX_LEAVES: usize = 32;
-/// The same where each may be a read from the device. Chosen.
+/// Most leaves of an index where each may be a read from the device. Chosen.
 pub(crate) const INDEX_COLD_LEAVES: usize = 8;
 /// Consecutive entries of a leaf whose rows are located. Chosen.
 pub(crate) const LOCATED_ENTRIES: usize = 32;
@@ -187,7 +187,7 @@ pub(crate) const LOCATED_LEAVES: usize = 4;
 pub(crate) const REPEATED_ENTRIES: f64 = 1.5;
 /// Leaves at which the sample of a table looks. Chosen.
 pub(crate) const TABLE_LEAVES: usize = 64;
-/// The same where each may be a read from the device. Chosen.
+/// Most leaves of a table where each may be a read from the device. Chosen.
 pub(crate) const TABLE_COLD_LEAVES: usize = 16;
 /// Rows that the sample of a table keeps. Chosen.
 pub(crate) const TABLE_ROWS: usize = 2048;

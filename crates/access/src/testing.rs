@@ -1,4 +1,4 @@
-//! What the tests of this crate share: tables of all types with random rows, random conditions, evaluation row by row.
+//! Helpers that the tests of this crate share: tables of all types with random rows, random conditions, evaluation row by row.
 
 use leafline_expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
 use leafline_expr::{CompareOp, EvalContext, Expr, SessionFacts};

@@ -37,7 +37,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// What the addresses of servers begin with.
+/// The schemes of addresses of servers.
 const SCHEMES: [&str; 2] = ["mysql://", "mariadb://"];
 
 impl Address {
@@ -59,7 +59,7 @@ impl Address {
         }
     }
 
-    /// The same server, which has to prove that it is by a certificate that this file vouches for, if there is one.
+    /// Returns the address of the server, which has to prove its identity by a certificate that this file vouches for, if there is one.
     ///
     /// # Errors
     /// A socket has no certificate.
@@ -73,7 +73,7 @@ impl Address {
     }
 
     /// # Errors
-    /// What is wrong with the text.
+    /// A message that says what is wrong with the text.
     pub fn parse(text: &str) -> Result<Address, String> {
         let rest = SCHEMES.iter().find_map(|scheme| text.strip_prefix(scheme));
         let rest = rest.ok_or("write mysql://user:password@host:port/database")?;

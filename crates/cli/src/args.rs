@@ -64,7 +64,7 @@ pub enum Verb {
     Demo(DemoOptions),
 }
 
-/// What every verb that opens a database takes.
+/// The options of every verb that opens a database.
 #[derive(Args, Clone, Debug)]
 pub struct OpenArguments {
     /// The database's directory; it is made if it does not exist
@@ -187,7 +187,7 @@ pub struct TpchOptions {
     pub buffer_pool_size: Size,
 }
 
-/// What the verbs take that look after a database that exists.
+/// The options of the verbs that look after a database that exists.
 #[derive(Args, Clone, Debug)]
 pub struct ExistingArguments {
     /// The database's directory

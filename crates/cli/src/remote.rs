@@ -50,7 +50,7 @@ impl Client {
         Ok(Client { client, address })
     }
 
-    /// What the server calls itself: its version.
+    /// The version that the server names.
     pub fn version(&self) -> &str {
         self.client.version()
     }

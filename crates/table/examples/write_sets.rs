@@ -1,4 +1,4 @@
-//! What write sets cost: many small transactions, and one that changes every row of a table larger than the buffer pool.
+//! Measures the cost of write sets: many small transactions, and one that changes every row of a table larger than the buffer pool.
 //!
 //! ```text
 //! cargo run --release -p leafline-table --example write_sets -- DIRECTORY small ROWS_PER_TRANSACTION TRANSACTIONS

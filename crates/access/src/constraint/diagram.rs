@@ -239,7 +239,7 @@ impl Combiner {
         Ok(links.pop())
     }
 
-    /// The same for many that each fix the same part to one value: rows of a list.
+    /// Joins diagrams by OR that each fix the same part to one value: the rows of a list.
     fn or_points(&mut self, links: &[Link]) -> Result<Diagram> {
         let Some(Link::To(first)) = links.first() else { return Ok(None) };
         let mut points: Vec<&Edge> = Vec::with_capacity(links.len());

@@ -178,7 +178,7 @@ impl<'a> Extractor<'a> {
         if !self.is_known(pattern) || !self.part.ty.is_string() {
             return Extracted { set: PartSet::NotNull, exact: false };
         }
-        // What a range leaves open of a pattern that is known is evaluated; of another it is seen when it has its value.
+        // A known pattern that a range does not decide is evaluated; another pattern decides when it has its value.
         let mut decides = true;
         if let Some(known) = pattern.as_literal().and_then(Value::as_bytes) {
             let known = LikePattern::new(known, escape, self.part.collation);

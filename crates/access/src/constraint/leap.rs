@@ -95,7 +95,7 @@ impl Link {
             }
             (node, start, edge) = (before.node, before.start, before.edge + 1);
         }
-        // What is before the diagram's first part may be another in the keys to come.
+        // The bytes before the diagram's first part may differ in the keys to come.
         prefix_successor(key.get(..start)?)
     }
 

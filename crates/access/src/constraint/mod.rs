@@ -209,7 +209,7 @@ impl Constraint {
         !self.ranges_only && (!self.tests.is_empty() || self.joint.iter().any(|joint| !joint.by_ranges))
     }
 
-    /// The same constraint where the part at `position` has to be in a set that became known since: a leading part makes the ranges narrower,
+    /// Returns the constraint with a set, known only now, for the part at `position`: a leading part makes the ranges narrower,
     /// others are tested.
     #[must_use]
     pub fn narrowed(mut self, position: usize, key: &KeyPart, set: IntervalSet) -> Constraint {
@@ -235,7 +235,7 @@ impl Constraint {
         self
     }
 
-    /// The same constraint without the tests on entries, for paths that may look at nothing but the ranges.
+    /// Returns the constraint without the tests on entries, for paths that may look at nothing but the ranges.
     pub fn without_key_filter(mut self) -> Constraint {
         self.tests.clear();
         self.ranges_only = true;
@@ -289,7 +289,7 @@ impl Constraint {
         &self.values
     }
 
-    /// The same constraint with the bounds rewritten, for another numbering of the outer columns.
+    /// Returns the constraint with its bounds rewritten, for another numbering of the outer columns.
     pub fn map_values(&self, map: &mut dyn FnMut(&Expr) -> Expr) -> Constraint {
         let values = self.values.iter().map(map).collect();
         Constraint { values, ..self.clone() }

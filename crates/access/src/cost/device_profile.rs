@@ -106,7 +106,7 @@ pub struct CpuCosts {
 }
 
 impl CpuCosts {
-    /// The same on a processor that takes so many times as long.
+    /// Returns the times on a processor that takes so many times as long.
     #[must_use]
     pub fn times(self, factor: f64) -> CpuCosts {
         CpuCosts {

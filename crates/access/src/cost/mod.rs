@@ -51,7 +51,7 @@ impl CostModel {
         }
     }
 
-    /// The same with a buffer pool of so many bytes.
+    /// Returns the model with a buffer pool of so many bytes.
     #[must_use]
     pub fn with_pool(self, bytes: u64) -> CostModel {
         CostModel { pool_pages: bytes as f64 / self.page_bytes, ..self }

@@ -86,7 +86,7 @@ impl Sweeps {
         (latched, full * time(touched(self.batch)) + time(rest))
     }
 
-    /// The same for sweeps of which the first is of `first` rows, and each further one of `growth` times as many.
+    /// Returns pages and microseconds for sweeps of which the first is of `first` rows, and each further one of `growth` times as many.
     pub fn growing(&self, model: &CostModel, first: f64, growth: f64) -> (f64, f64) {
         let (mut latched, mut time_us, mut done, mut batch) = (0.0, 0.0, 0.0, first.max(1.0));
         while done < self.rows {
@@ -103,12 +103,12 @@ impl Sweeps {
         (latched, time_us)
     }
 
-    /// The same for rows that are fetched one by one, in another order than theirs.
+    /// Returns pages and microseconds for rows that are fetched one by one, in another order than theirs.
     pub fn one_by_one(&self, model: &CostModel) -> (f64, f64) {
         let near = (self.rows * self.pages_per_row).max(1.0);
         let reads = match self.pages <= model.pool_pages {
             true => distinct_pages(self.rows, self.pages),
-            // What was read is gone when it is needed again.
+            // A page that was read is gone when it is needed again.
             false => self.rows,
         };
         (self.rows, reads.min(near) * point_read_us(model, self.resident))

@@ -55,7 +55,7 @@ impl DeviceProfile {
     pub fn of_measured(measured: &Measured, page_bytes: usize) -> DeviceProfile {
         let transfer = page_bytes as f64 / measured.bytes_per_us;
         let random_read_us = (measured.single_read_us - transfer).max(0.1);
-        // What a batch saves is not the transfer.
+        // A batch does not save the transfer.
         let each = (measured.batched_read_us - transfer).max(random_read_us / MAX_PARALLEL_READS);
         let parallel_reads = (random_read_us / each).clamp(1.0, MAX_PARALLEL_READS);
         DeviceProfile { random_read_us, bytes_per_us: measured.bytes_per_us, parallel_reads }

@@ -43,7 +43,7 @@ impl LocatorSet {
         }
     }
 
-    /// The same set along other paths.
+    /// Returns the set along other paths.
     pub(crate) fn map_paths(&self, map: &dyn Fn(&AccessPath) -> AccessPath) -> LocatorSet {
         let all = |sets: &[LocatorSet]| sets.iter().map(|set| set.map_paths(map)).collect();
         match self {

@@ -103,7 +103,7 @@ impl Source {
         }
     }
 
-    /// The same with another set of locators.
+    /// Returns the source with another set of locators.
     fn map_locators(&self, map: impl FnOnce(&LocatorSet) -> LocatorSet) -> Source {
         match self {
             Source::Fetched { rowid_filter: Some(set) } => {
@@ -327,7 +327,7 @@ impl AccessPath {
 }
 
 impl AccessPath {
-    /// The same path over a partition of its table.
+    /// Returns the path over a partition of its table.
     pub(crate) fn in_partition(&self, partition: &Partition) -> AccessPath {
         let indexes = &self.table.indexes;
         let position = indexes.iter().position(|index| index.id == self.index.id);
@@ -342,7 +342,7 @@ impl AccessPath {
         }
     }
 
-    /// The same path over all partitions of `table`, of which planning has left some out that other values of its parameters need.
+    /// Returns the path over all partitions of `table`, of which planning has left some out that other values of its parameters need.
     #[must_use]
     pub fn over(&self, table: &Arc<TableDef>) -> AccessPath {
         AccessPath {

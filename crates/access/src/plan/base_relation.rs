@@ -54,7 +54,7 @@ pub struct Merging<'a> {
     pub intersection: bool,
     /// Rows that one of several indexes names, in the order of their locators.
     pub union: bool,
-    /// The same in any order.
+    /// Unions in any order.
     pub sort_union: bool,
     /// Looking the entries of an index up in such a set.
     pub rowid_filter: bool,

@@ -57,7 +57,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// The same for rows that a set of locators names: it costs `set_us` to collect, and `probed` entries per loop are looked up in it.
+    /// Adds a set of locators that names the rows: it costs `set_us` to collect, and `probed` entries per loop are looked up in it.
     pub(crate) fn with_set(self, set_us: f64, probed: f64) -> Sizes {
         Sizes { set_us, probed, ..self }
     }
@@ -108,7 +108,7 @@ impl Candidate {
         price_of(&self.path, (self.examined, self.fetched), &self.sizes, loops, model)
     }
 
-    /// The same rows in the order of the parts behind the first `parts`: the ranges of each value of these are merged. `None` if they are no single values, or
+    /// Returns the candidate with its rows in the order of the parts behind the first `parts`: the ranges of each value of these are merged. `None` if they are no single values, or
     /// too many.
     #[must_use]
     pub fn merged(mut self, parts: usize, order: ScanOrder) -> Option<Candidate> {
@@ -147,7 +147,7 @@ impl Candidate {
         part
     }
 
-    /// The same for loops whose keys lie in a part of the index.
+    /// Returns the candidate for loops whose keys lie in a part of the index.
     #[must_use]
     pub fn within(&self, span: KeySpan) -> Candidate {
         let mut narrowed = self.clone();
@@ -158,7 +158,7 @@ impl Candidate {
         narrowed
     }
 
-    /// The same rows in the order of the index.
+    /// Returns the candidate with its rows in the order of the index.
     #[must_use]
     pub fn ordered(mut self, order: ScanOrder) -> Candidate {
         self.path.order = order;

@@ -35,7 +35,7 @@ impl LeapEstimate<'_> {
         tested.then(|| (leaps * count / seen).min(examined))
     }
 
-    /// The same for a test of a part whose values are not known yet.
+    /// Estimates the leaps of a test of a part whose values are not known yet.
     pub fn leaps_to_one_place(&self, part: usize, examined: f64) -> f64 {
         (2.0 * (examined / self.statistics.entries_per(part)).max(1.0)).min(examined)
     }

@@ -203,7 +203,7 @@ impl PathRequest<'_> {
 }
 
 impl AccessPath {
-    /// The same path with its outer columns renumbered: from those of the conditions to positions in the outer batches.
+    /// Returns the path with its outer columns renumbered: from those of the conditions to positions in the outer batches.
     #[must_use]
     pub fn map_outer(mut self, map: &mut dyn FnMut(usize) -> usize) -> AccessPath {
         self.constraint = self.constraint.map_values(&mut |value| value.map_columns(map));

@@ -137,7 +137,7 @@ impl Planner<'_> {
         Ok(found)
     }
 
-    /// The same rows, but of those with the same first parts of the index the first few are enough, or with `skips_nulls` the
+    /// Returns the candidate for a caller to whom the first few rows of each value of the first parts are enough, or with `skips_nulls` the
     /// first that has no NULL in the part behind them, if there is one. `None` if the candidate looks at more than the entries.
     ///
     /// # Errors
@@ -361,7 +361,7 @@ impl Planner<'_> {
         let fetched = if path.fetches() { passed } else { 0.0 };
         let covered = (entries.entries * passing.sampled / rows).min(1.0);
         let is_counted = passing.sampled >= 1.0;
-        // What a hypothetical index says was guessed from the rows that the others look at, too.
+        // The figures of a hypothetical index were guessed from the rows that the other indexes look at, too.
         let knows = bounds.is_some() && !path.index.is_hypothetical();
         let known =
             knows.then_some(PartialSelectivity { covers: passing.covers, share: covered, is_counted });
@@ -382,7 +382,7 @@ impl Planner<'_> {
                 self.statistics.index(self.engine, &table, &path.index)?.row_leaves_per_entry;
         }
         if path.is_clustered() && bounds.is_some() {
-            // Those of the first batch are not tested so.
+            // Entries of the first batch are not tested so.
             let tested = (entries.entries - FIRST_BATCH_ENTRIES as f64).max(0.0);
             sizes.rejected = tested * self.rejected_on_bytes(relation, conditions, eval)?;
         }
@@ -563,7 +563,7 @@ struct BoundedPath {
 struct Passing {
     /// The share that passes the conditions on entries.
     selectivity: f64,
-    /// The same, as far as it is not guessed.
+    /// The part of it that is not guessed.
     sampled: f64,
     /// The share of those that is guessed to pass the others.
     remaining: f64,

@@ -56,7 +56,7 @@ impl Located {
         let path = &self.path;
         let mut targets = path.targets(cx.eval)?;
         if path.looks_up(&targets) {
-            // Those of rows that are not there find none later.
+            // Locators of rows that are not there find none later.
             return Ok(Some(targets.into_points().0.into_set()));
         }
         if let Some(within) = within

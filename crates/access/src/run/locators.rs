@@ -64,7 +64,7 @@ impl Locators {
         positions.iter_mut().zip(keyed).for_each(|(to, (_, position))| *to = position);
     }
 
-    /// The same as a set: in order, each once.
+    /// Returns the locators as a set: in order, each once.
     pub fn into_set(self) -> Locators {
         if self.iter().zip(self.iter().skip(1)).all(|(before, behind)| before < behind) {
             return self;
@@ -81,7 +81,7 @@ impl Locators {
         set
     }
 
-    /// The same, the last one first.
+    /// Returns the locators with the last one first.
     #[must_use]
     pub fn reversed(&self) -> Locators {
         let mut reversed = Locators::with_room_for(self);

@@ -33,7 +33,7 @@ pub(crate) fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> 
             Some(outer) => {
                 scan.start_for(outer.clone(), false, Demand::Unknown, &mut cx).expect("a started scan")
             }
-            // Who asks for all may get it in the order of the pages.
+            // A scan of everything may come in the order of the pages.
             None if view.read_ahead().kind == ReadAheadKind::Physical => {
                 scan.start(Demand::All, &mut cx).expect("a started scan")
             }

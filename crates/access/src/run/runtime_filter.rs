@@ -142,7 +142,7 @@ impl RuntimeFilter {
 pub(crate) type Lookups = Vec<(usize, Arc<NumberSet>)>;
 
 impl AccessPath {
-    /// The same path for rows that filters let pass, of about so many entries that it would examine.
+    /// Returns the path for rows that filters let pass, of about so many entries that it would examine.
     #[must_use]
     pub fn narrowed(&self, filters: &[Arc<RuntimeFilter>], examined: f64) -> AccessPath {
         self.narrowed_by(filters, examined).0

@@ -145,7 +145,7 @@ impl Histogram {
                     inside += value.rows;
                 }
                 None => {
-                    // What was not seen in between is as likely as what was.
+                    // A value in between that was not seen is as likely as one that was.
                     let before = filled.last().filter(|_| !seen.is_all()).map(|bucket| &bucket.upper);
                     let (lower, upper) = (before.unwrap_or(&value.key).clone(), value.key.clone());
                     filled.push(Bucket { lower, upper, share, distinct: scale });

@@ -175,7 +175,7 @@ fn leaves(page_size: usize, entries: &[Entry], rows: f64) -> f64 {
     let count = entries.len().max(1) as f64;
     let cell = |entry: &Entry| leaf_cell_len(false, entry.key.len(), entry.payload) + SLOT;
     let whole = entries.iter().map(cell).sum::<usize>() as f64 / count;
-    // What the keys of a leaf have in common is in it once: as far as the sample shows, two keys as far apart as those of a leaf.
+    // A leaf holds the common prefix of its keys once. The sample estimates it from two keys as far apart as the ends of a leaf.
     let per_leaf = room / whole.max(1.0);
     let step = ((per_leaf * count / rows.max(1.0)) as usize).max(1);
     let common = |(a, b): (&Entry, &Entry)| a.key.iter().zip(&b.key).take_while(|(a, b)| a == b).count();

@@ -40,7 +40,7 @@ pub(crate) fn joint_selectivity(
     eval: &EvalContext<'_>,
 ) -> Result<f64> {
     let mut best: Vec<&PartialSelectivity> = known.iter().filter(|known| known.size() > 0).collect();
-    // Those that cover most come first, of these what was counted, of these the ones that leave the fewest rows.
+    // The paths that cover most conditions come first, then counted ones, then the ones that leave the fewest rows.
     best.sort_by(|a, b| {
         let sure = b.is_counted.cmp(&a.is_counted);
         b.size().cmp(&a.size()).then(sure).then(a.share.total_cmp(&b.share))
@@ -48,7 +48,7 @@ pub(crate) fn joint_selectivity(
     let counted = best.iter().filter(|known| known.is_counted);
     let least = counted.map(|known| known.share).fold(1.0, f64::min);
     let mut covered = vec![false; conditions.len()];
-    // What is independent: a share, and the positions of its conditions.
+    // Independent groups: a share, and the positions of its conditions.
     let mut groups: Vec<(f64, Vec<usize>)> = Vec::new();
     for known in best {
         if !known.overlaps(&covered) {

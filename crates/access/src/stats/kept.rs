@@ -111,7 +111,7 @@ mod tests {
         });
         assert_eq!(found.as_deref(), Ok(&2));
         assert_eq!(get(&kept, age(200.0, 0), 7), 2);
-        // Who fails leaves it to the next.
+        // A caller that fails leaves the work to the next.
         assert_eq!(kept.get(1, age(300.0, 0), || Err("no")), Err("no"));
         assert_eq!(get(&kept, age(300.0, 0), 8), 8);
     }

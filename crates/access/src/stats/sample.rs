@@ -151,7 +151,7 @@ pub(super) fn look(
     if let Some(error) = taken.error {
         return Err(AccessError::Codec(error));
     }
-    // What is not in the rows would have to be read: it counts as empty.
+    // Overflow values would have to be read: they count as empty.
     let empty = |missing: &[Missing]| Ok::<_, CodecError>(vec![Vec::new(); missing.len()]);
     let columns = decoded.finish(empty)?;
     Ok(SampledEntries { ranges: looked, batch: Batch { columns, rows: taken.kept }, leaf_ends })

@@ -24,9 +24,9 @@ pub(super) struct Query {
     pub runs: f64,
     /// EXPLAIN of the statement.
     pub explain: Statement,
-    /// What the statement needs of its tables.
+    /// The columns that the statement needs of its tables.
     pub wanted: Vec<Wanted>,
-    /// What the statement changes.
+    /// The changes that the statement makes.
     pub changes: Vec<Change>,
     /// True for a query that locks nothing, so that it may be run for measuring.
     pub only_reads: bool,

@@ -33,7 +33,7 @@ pub(crate) struct Properties<'s> {
     pub(crate) runs: Runs,
     /// Whether the statement commits the open transaction.
     pub(crate) commits: Commits,
-    /// What the statement changes besides rows of tables.
+    /// The things that the statement changes besides rows of tables.
     pub(crate) changes: Changes<'s>,
     /// Whether the diagnostics area is cleared before the statement runs.
     pub(crate) diagnostics: Diagnostics,
@@ -61,7 +61,7 @@ pub(crate) enum Commits {
     First,
 }
 
-/// What a statement changes besides rows of tables.
+/// The things that a statement changes besides rows of tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Changes<'s> {
     /// Nothing, or the state of its session.

@@ -22,7 +22,7 @@ const RETRIES: usize = 64;
 pub(super) struct TransactionState {
     /// The transaction that outlives statements.
     pub(super) open: Option<Transaction>,
-    /// What the open transaction has done, for clients that track state.
+    /// The record of what the open transaction has done, for clients that track state.
     pub(super) used: TransactionUse,
     savepoints: Vec<(String, Mark)>,
     /// Characteristics of the next transaction alone: SET TRANSACTION without a scope.

@@ -247,7 +247,7 @@ fn optimized() -> Becomes {
     }
 }
 
-/// The same rows as a heap, in the order of insertion.
+/// The rows of the table as a heap, in the order of insertion.
 fn heap() -> Becomes {
     Becomes { organisation: Organisation::Heap, ..optimized() }
 }

@@ -49,7 +49,7 @@ impl Pending {
         if path.batched && path.order == ScanOrder::Any {
             locators.sort(&mut positions);
         }
-        // What has to be put back into index order is fetched as a whole.
+        // Rows that have to be put back into index order are fetched as a whole.
         let most = if path.restores_order() { FETCH_ENTRIES } else { FETCH_ROWS };
         Pending { locators, tags, order: positions, next: 0, most, largest: most, ready: None }
     }
@@ -106,7 +106,7 @@ impl Pending {
                 self.ready = Some(gathered.in_order());
                 continue;
             }
-            // Those that come first in the index are not all among them: again, with as many of the first as there is room for.
+            // Not all rows that come first in the index are among them: again, with as many of the first as there is room for.
             self.most = gathered.examined().min(positions.len() / 2).max(1);
             positions.sort_unstable();
         }

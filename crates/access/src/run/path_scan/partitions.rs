@@ -338,7 +338,7 @@ impl Merged {
     }
 }
 
-/// The same path delivering all columns that the order of its index is made of, behind those that are wanted; and where they are.
+/// Returns the path delivering all columns that the order of its index is made of, behind those that are wanted; and where they are.
 fn ordered(path: &AccessPath) -> (AccessPath, Vec<(KeyPart, usize)>) {
     let behind = path.merged.unwrap_or(0);
     // Of which there are beginnings only, that is not the order, unless it is the same in all rows.
