@@ -6,7 +6,8 @@
 //! the index once in each direction. A grouping above the scan still groups its few rows, so that several rows of one group do no
 //! harm.
 //!
-//! Likewise, `k IN (..) ORDER BY v LIMIT 10` reads the first ten entries of each `k` from an index of both, and sorts these.
+//! A loose scan also serves `k IN (..) ORDER BY v LIMIT 10`: it reads the first ten entries of each `k` from an index of both
+//! columns, and sorts them.
 
 use super::graph::{Graph, MemberSource, Relations};
 use super::joins::JoinChoice;

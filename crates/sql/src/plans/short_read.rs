@@ -66,14 +66,14 @@ impl ShortRead {
 }
 
 impl ShortWay {
-    /// Returns the short read to try now. `query` is the plan of a query without further parts, and its
+    /// Returns the short read to try now. `query` is asked once: it gives the plan of a query without further parts, and its
     /// columns.
-    pub(crate) fn ready(
+    pub(crate) fn ready<'p>(
         &mut self,
-        query: Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)>,
+        query: impl FnOnce() -> Option<(&'p Arc<Plan>, &'p Arc<[ColumnMeta]>)>,
     ) -> Result<Option<&mut ShortRead>, MysqlError> {
         if let ShortWay::Unknown = self {
-            let read = query.map_or(Ok(None), |(plan, columns)| ShortRead::new(&plan.root, columns))?;
+            let read = query().map_or(Ok(None), |(plan, columns)| ShortRead::new(&plan.root, columns))?;
             *self = read.map_or(ShortWay::None, |read| ShortWay::Ready(Box::new(read)));
         }
         if let ShortWay::Resting(_, left) = self {

@@ -35,7 +35,7 @@ impl Session {
         parameters: &[Value],
     ) -> Result<Option<RowStream>, MysqlError> {
         let mut way = planned.short_way();
-        let query = planned.query().filter(|(plan, _)| !plan.locks_rows() && planned.is_plain());
+        let query = || planned.query().filter(|(plan, _)| !plan.locks_rows() && planned.is_plain());
         let Some(read) = way.ready(query)? else { return Ok(None) };
         let (skip, deliver) = match &read.limit {
             Some(limit) => resolve_limit(limit, parameters)?,
