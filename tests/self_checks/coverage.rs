@@ -56,7 +56,7 @@ pub const PATHS: &[(&str, &[&str])] = &[
     ("threads", &[]),
     ("read ahead", &[]),
     ("kept plan", &[]),
-    ("short read", &[]),
+    ("point read", &[]),
 ];
 
 /// The number of times that each path was taken, in all and in each circumstance.
@@ -243,7 +243,7 @@ impl Coverage {
             !node.access(false, false, false).is_empty() || label == "Project" || label.starts_with("Limit")
         };
         if execution.kept && nodes.iter().all(short) {
-            found.push(("short read", plan));
+            found.push(("point read", plan));
         }
         let rest = [question.limit.is_some(), execution.own_writes, execution.unsettled];
         for (path, own) in found {

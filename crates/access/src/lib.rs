@@ -35,7 +35,7 @@ pub use plan::{
     Price, Strategy, index_position,
 };
 pub use run::{
-    Budget, Demand, FilterValues, PathScan, RowScan, RuntimeFilter, ScanBatch, ScanContext, ScanPiece,
+    Budget, Demand, FilterValues, PathScan, PointRead, RuntimeFilter, ScanBatch, ScanContext, ScanPiece,
     ScanPieces, Share,
 };
 pub use stats::{StatementSamples, Statistics};

@@ -22,9 +22,9 @@ pub(crate) const FETCH_ENTRIES: usize = 65_536;
 /// Bytes of the values outside its rows with which a batch is complete. Chosen.
 pub const BATCH_BYTES: usize = 8 << 20;
 /// Entries that a read without operators examines, at most. Chosen.
-pub(crate) const SHORT_READ_ENTRIES: usize = 1024;
+pub(crate) const POINT_READ_ENTRIES: usize = 1024;
 /// Bytes of strings in the rows of a read without operators, at most. Chosen.
-pub(crate) const SHORT_READ_BYTES: usize = 256 << 10;
+pub(crate) const POINT_READ_BYTES: usize = 256 << 10;
 
 // Walking an index.
 

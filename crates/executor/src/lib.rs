@@ -28,6 +28,7 @@ mod parallel;
 mod params;
 #[cfg(test)]
 mod plan_tests;
+mod point;
 mod profile;
 mod project;
 mod rollup;
@@ -57,6 +58,7 @@ pub use leafline_planner::{NodeProfile, Profile};
 pub use limit::{RowWindow, resolve as resolve_limit};
 pub use parallel::scan_of;
 pub use params::BATCH_ROWS;
+pub use point::{LockedRow, PointAnswer, PointReader, lock_point};
 pub use subplans::{Part, Runner, Subplans};
 
 use leafline_access::{Budget, Counters, ScanPiece};

@@ -24,6 +24,11 @@ pub(crate) const ORDERED_OUTER_ROWS: usize = 1024;
 /// Number of candidates kept beyond twice the wanted rows, so that they are not reduced after every batch. Chosen.
 pub(crate) const TOP_N_SLACK_ROWS: usize = 1024;
 
+// Point plans.
+
+/// Number of executions that operators run after a point plan has read entries in vain. Chosen.
+pub(crate) const EXECUTIONS_BY_OPERATORS: u32 = 32;
+
 // Memory.
 
 /// Maximum number of rows that an adaptive plan holds until its primary plan completes; a LIMIT of more rows has no budget.

@@ -302,6 +302,18 @@ impl AccessPath {
         self.index_conditions.iter().chain(&self.residual_filter).any(|condition| !condition.implied)
     }
 
+    /// Whether a [`PointRead`](crate::PointRead) can read the rows: each entry of one range is a row to deliver, the bounds are
+    /// literals and parameters, and rows are fetched together.
+    pub fn is_point_readable(&self) -> bool {
+        let is_known = |value: &Expr| matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
+        self.constraint.values().iter().all(is_known)
+            && (!self.fetches() || self.batched)
+            && self.merged.is_none()
+            && !self.table.is_partitioned()
+            && self.delivers_all()
+            && !self.deliver_locators
+    }
+
     /// The columns of the working row that are read: those of conditions only where one is evaluated.
     pub(crate) fn columns_read(&self, exact: bool) -> &[usize] {
         match exact && self.residual_filter.iter().all(|condition| condition.implied) {

@@ -2,7 +2,7 @@
 //!
 //! | module | is |
 //! |---|---|
-//! | `path_scan` | a path at work; inside, the same over the partitions of a table; `row_scan`: the short way along it, to few rows |
+//! | `path_scan` | a path at work; inside, the same over the partitions of a table; `point_read`: the few rows of one key range, without a scan |
 //! | `leap_scan`, `merge_scan`, `targets`, `walk`, `conditions`, `row_fetch`, `read_ahead`, `page_order`, `in_order` | its steps |
 //! | `piece`, `pieces`, `row_pieces` | a scan cut up for several threads |
 //! | `locators`, `locator_sets` | the rows that entries name; those that several indexes name together |
@@ -24,10 +24,10 @@ mod path_scan;
 mod path_scan_tests;
 mod piece;
 mod pieces;
+mod point_read;
 mod read_ahead;
 mod row_fetch;
 mod row_pieces;
-mod row_scan;
 mod runtime_filter;
 mod targets;
 mod walk;
@@ -36,5 +36,5 @@ pub use context::{Budget, Demand, ScanBatch, ScanContext};
 pub use path_scan::PathScan;
 pub use piece::{ScanPiece, Share};
 pub use pieces::ScanPieces;
-pub use row_scan::RowScan;
+pub use point_read::PointRead;
 pub use runtime_filter::{FilterValues, RuntimeFilter};

@@ -6,7 +6,7 @@ use crate::run::context::{Budget, Demand, ScanContext};
 use crate::run::path_scan::PathScan;
 use crate::testing::{self, column_expr, columns, condition, with_eval};
 use crate::{
-    AccessPath, Batches, Counters, IndexWalk, Located, LocatorSet, PathRequest, Permission, RowScan,
+    AccessPath, Batches, Counters, IndexWalk, Located, LocatorSet, PathRequest, Permission, PointRead,
     ScanOrder, ScanPiece, Share, Source,
 };
 use leafline_expr::build::{and, column, compare};
@@ -102,8 +102,8 @@ fn assert_ordered(path: &AccessPath, rows: &[Vec<Value>], context: &str) {
     assert!(keys.is_sorted(), "{context}");
 }
 
-/// The short way, where it goes, finds the same rows in the same order, and counts the same. Returns whether it went.
-fn check_short_way(
+/// Checks that a point read finds the same rows in the same order as a scan, and counts the same. Returns whether the path has one.
+fn check_point_read(
     rng: &mut SmallRng,
     path: &AccessPath,
     view: &ReadView,
@@ -112,14 +112,17 @@ fn check_short_way(
 ) -> bool {
     let path = Arc::new(path.clone());
     let output: Vec<usize> = (0..path.delivered).rev().collect();
-    let Some(mut scan) = RowScan::new(&path, &output).expect("a scan") else { return false };
+    if !path.is_point_readable() || output.is_empty() {
+        return false;
+    }
+    let mut scan = PointRead::new(&path, &output).expect("a scan");
     let (cancel, mut rows) = (CancelToken::new(), RowBlock::default());
-    let mut read = |most: usize, scan: &mut RowScan| {
+    let mut read = |most: usize, scan: &mut PointRead| {
         let mut counted = Counters::default();
-        let short = scan.read(&[], most, view, &cancel, &mut counted, &mut rows).expect("rows");
+        let is_read = scan.read(&[], most, view, &cancel, &mut counted, &mut rows).expect("rows");
         let values = |row| (0..path.delivered).rev().map(|column| rows.get(row, column).to_value()).collect();
         let values: Vec<Vec<Value>> = (0..rows.rows()).map(values).collect();
-        short.then_some((values, counted))
+        is_read.then_some((values, counted))
     };
     let Some((all, mut counted)) = read(usize::MAX, &mut scan) else { return false };
     if path.order == ScanOrder::Any {
@@ -132,7 +135,7 @@ fn check_short_way(
     counted.leafline_read_ahead_pages = counters.leafline_read_ahead_pages;
     assert_eq!(counted, *counters, "{context}");
     let most = rng.random_range(0..all.len() + 2);
-    let (some, _) = read(most, &mut scan).expect("fewer rows are short too");
+    let (some, _) = read(most, &mut scan).expect("fewer rows are few, too");
     assert_eq!(some.len(), most.min(all.len()), "{context}");
     if !path.fetches() || path.order != ScanOrder::Any {
         assert_eq!(format!("{some:?}"), format!("{:?}", &all[..some.len()]), "{context}");
@@ -211,7 +214,7 @@ fn check_all_paths(
     cases: usize,
 ) {
     let seed = testing::seed();
-    let (mut short, mut leapt, mut merged, mut cut) = (0, 0, 0, 0);
+    let (mut points, mut leapt, mut merged, mut cut) = (0, 0, 0, 0);
     for case in 0..cases {
         let index = table.indexes.choose(rng).expect("an index");
         let mut among: Vec<usize> = index.key_columns.clone();
@@ -260,13 +263,13 @@ fn check_all_paths(
             assert_ordered(&path, &found, &context);
         }
         assert!(path.fetches() || counters.leafline_rows_fetched == 0, "{context}");
-        short += usize::from(check_short_way(rng, &path, view, (&found, &counters), &context));
+        points += usize::from(check_point_read(rng, &path, view, (&found, &counters), &context));
         if path.can_be_cut() {
             cut += usize::from(check_pieces(rng, &path, view, &found, &context) > 1);
         }
         assert_eq!(sorted(found), sorted(expected(rows, &conjuncts, &wanted)), "{context}");
     }
-    assert!(short > cases / 50, "seed {seed}: {short} of {cases} paths went the short way");
+    assert!(points > cases / 50, "seed {seed}: {points} of {cases} paths had a point read");
     assert!(leapt > cases / 60, "seed {seed}: {leapt} of {cases} paths leapt");
     assert!(cut > cases / 20, "seed {seed}: {cut} of {cases} paths had several pieces");
     assert!(merged > cases / 5, "seed {seed}: {merged} of {cases} paths had sets of locators");

@@ -9,6 +9,7 @@ use super::lateral_nest::lateral_nests;
 use super::locking::{Locking, lock_rows, locked_relations, rechecked};
 use super::merge::merged;
 use super::operators::{ProvidedOrder, enough, filter, project, row_limit, sort_and_limit};
+use super::point::{point_lock, point_rows};
 use super::pushdown::pushed_down;
 use super::rollup;
 use super::settings::{BlockPlanner, OptimizerContext, OptimizerSwitches};
@@ -60,7 +61,9 @@ fn plan(
     deliver_locators: bool,
 ) -> Result<Plan, MysqlError> {
     let root = plan_block(select, cx, deliver_locators)?;
-    Ok(Plan::of(root, cx))
+    let mut plan = Plan::of(root, cx);
+    plan.point = if deliver_locators { point_lock(&plan.root) } else { point_rows(&plan.root) };
+    Ok(plan)
 }
 
 /// Plans query blocks inside other blocks.

@@ -16,7 +16,7 @@ impl Plan {
         }
         shared_by_threads(&mut root, cx.parallelism);
         let node_count = number(&mut root, 0);
-        Plan { root, node_count }
+        Plan { root, node_count, point: None }
     }
 }
 

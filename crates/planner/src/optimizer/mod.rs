@@ -49,6 +49,7 @@ mod operators;
 mod order;
 mod parallel;
 mod partial;
+mod point;
 mod pushdown;
 mod rollup;
 mod runtime_filters;

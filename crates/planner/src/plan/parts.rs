@@ -1,6 +1,6 @@
 //! A plan, and the plans that it refers to by number.
 
-use super::{Node, Operator, Scan};
+use super::{Node, Operator, PointLock, PointPlan, PointRows, Scan};
 use crate::params::SMALL_SCAN_ENTRIES;
 use leafline_access::AccessPath;
 use std::collections::BTreeMap;
@@ -13,6 +13,8 @@ pub struct Plan {
     pub root: Node,
     /// Number of nodes: ids are below it.
     pub node_count: usize,
+    /// The same without operators, if the plan reads or changes the rows of one key.
+    pub point: Option<PointPlan>,
 }
 
 /// The plans of a statement that its other plans refer to by number.
@@ -70,6 +72,16 @@ pub struct SubqueryPlan {
 }
 
 impl Plan {
+    /// Returns the point plan of a SELECT.
+    pub fn point_rows(&self) -> Option<&PointRows> {
+        self.point.as_ref().and_then(PointPlan::rows)
+    }
+
+    /// Returns the point plan of a row to change.
+    pub fn point_lock(&self) -> Option<&PointLock> {
+        self.point.as_ref().and_then(PointPlan::locked_row)
+    }
+
     /// Calls `found` with every node, parents first.
     fn for_each_node<'p>(&'p self, found: &mut dyn FnMut(&'p Node)) {
         fn below<'p>(node: &'p Node, found: &mut dyn FnMut(&'p Node)) {

@@ -9,24 +9,24 @@
 //! together, as in MySQL, which bounds the memory at some KiB for each digest. [`stored`] keeps digests while
 //! the database is closed.
 //!
-//! **Short reads**, which run again without operators, take less than a microsecond, and reading the clock
-//! would add a tenth. One in [`SAMPLED`] is timed and counts as many times; a short read of pages from the
+//! **Point reads**, which run again without operators, take less than a microsecond, and reading the clock
+//! would add a tenth. One in [`SAMPLED`] is timed and counts as many times; a point read of pages from the
 //! device is always timed and counts once.
 
 mod histogram;
 mod plans;
-mod short;
+mod point_reads;
 mod stored;
 
 pub(crate) use histogram::quantile;
 pub(crate) use plans::Plans;
-pub(crate) use short::ShortRun;
+pub(crate) use point_reads::PointReadRun;
 
 use histogram::Histogram;
 use leafline_syntax::{LexMode, normalized};
 use parking_lot::{Mutex, RwLock};
+use point_reads::PointReadCounts;
 use sha2::{Digest as _, Sha256};
-use short::ShortCounts;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -39,7 +39,7 @@ pub(crate) const MOST_DIGESTS: u64 = 1 << 20;
 const MOST_TEXT: usize = 1024;
 /// Limit of a sample statement in bytes: `performance_schema_max_sql_text_length`, which is 1,024 in MySQL.
 const MOST_SAMPLE: usize = 2048;
-/// Number of short reads of which one is timed.
+/// Number of point reads of which one is timed.
 const SAMPLED: u64 = 8;
 
 /// The figures of statements that differ in their values alone.
@@ -51,7 +51,7 @@ pub(crate) struct Digest {
     pub text: Option<Box<str>>,
     sample: OnceLock<Box<str>>,
     counts: Mutex<Counts>,
-    short: ShortCounts,
+    point_reads: PointReadCounts,
     times: Histogram,
     plans: Mutex<Plans>,
 }
@@ -145,24 +145,24 @@ impl Digest {
         }
     }
 
-    /// Counts a short read. If it is to be timed, calls `time` and returns its duration and the number of
+    /// Counts a point read. If it is to be timed, calls `time` and returns its duration and the number of
     /// reads that it counts for.
-    pub fn count_short(
+    pub fn count_point_read(
         &self,
-        run: ShortRun,
+        run: PointReadRun,
         time: impl FnOnce() -> (Duration, i64),
     ) -> Option<(Duration, u32)> {
-        let weight = self.short.count(run)?;
+        let weight = self.point_reads.count(run)?;
         let (time, ended) = time();
         self.times.add(time, weight);
-        self.short.time(time, weight, ended);
+        self.point_reads.time(time, weight, ended);
         Some((time, weight))
     }
 
     /// The sums over all executions.
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.lock().clone();
-        self.short.add_to(&mut counts);
+        self.point_reads.add_to(&mut counts);
         counts
     }
 
@@ -184,7 +184,7 @@ impl Digest {
     /// Sets all figures to zero.
     fn reset(&self) {
         *self.counts.lock() = Counts::default();
-        self.short.reset();
+        self.point_reads.reset();
         self.times.reset();
         self.plans.lock().reset();
     }
@@ -265,8 +265,8 @@ impl Digests {
 mod tests {
     use super::*;
 
-    fn short(rows: u64, pages_read: u64) -> ShortRun {
-        ShortRun { rows, pages_read, no_index_used: false, is_timed: false }
+    fn point_read(rows: u64, pages_read: u64) -> PointReadRun {
+        PointReadRun { rows, pages_read, no_index_used: false, is_timed: false }
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         digest.count(executed(8.0, 4));
         digest.count(executed(2.0, 20));
         digest.count(ExecutionFigures { estimated: Some((1000.0, false)), ..executed(0.0, 1) });
-        digest.count_short(short(1, 0), || (Duration::from_millis(2), 50));
+        digest.count_point_read(point_read(1, 0), || (Duration::from_millis(2), 50));
         let counts = digest.counts();
         assert_eq!(counts.executions, 4);
         assert_eq!((counts.rows_sent, counts.rows_examined, counts.rows_estimated), (26, 31, 1011.0));
@@ -291,13 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn of_short_reads_a_sample_is_timed_and_all_that_wait_for_the_device() {
+    fn of_point_reads_a_sample_is_timed_and_all_that_wait_for_the_device() {
         let digest = Digest::default();
         let mut timed = 0;
         for number in 0..800 {
             let pages = u64::from(number % 100 == 3);
             let time = Duration::from_micros(if pages > 0 { 100 } else { 1 });
-            timed += u64::from(digest.count_short(short(1, pages), || (time, 7)).is_some());
+            timed += u64::from(digest.count_point_read(point_read(1, pages), || (time, 7)).is_some());
         }
         // Reads of pages are timed besides one read in eight.
         let with_pages = (0..800).filter(|number| number % 100 == 3);
@@ -310,8 +310,8 @@ mod tests {
         let quantile = |share| quantile(&digest.times(), share).map_or(0, |time| time.as_micros());
         assert_eq!(quantile(0.95), 1);
         assert!((100..113).contains(&quantile(0.999)));
-        let all = ShortRun { is_timed: true, ..short(1, 0) };
-        assert!((0..20).all(|_| digest.count_short(all, || (Duration::from_micros(1), 7)).is_some()));
+        let all = PointReadRun { is_timed: true, ..point_read(1, 0) };
+        assert!((0..20).all(|_| digest.count_point_read(all, || (Duration::from_micros(1), 7)).is_some()));
         assert_eq!(digest.counts().time.as_micros(), micros + 20, "they stand for themselves");
     }
 
@@ -327,7 +327,7 @@ mod tests {
         of(None, "SELECT 1");
         let other = of(None, "SELECT 2 + 2");
         assert!(other.text.is_none() && Arc::ptr_eq(&other, &of(None, "SELECT a FROM t")), "too many");
-        one.count_short(short(1, 0), || (Duration::from_micros(1), 7));
+        one.count_point_read(point_read(1, 0), || (Duration::from_micros(1), 7));
         one.note_plan(5, 1);
         digests.clear();
         assert_eq!(digests.all().len(), 2, "a plan has one of them");

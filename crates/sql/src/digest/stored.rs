@@ -275,15 +275,15 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ExecutionFigures, ShortRun, Used};
+    use super::super::{ExecutionFigures, PointReadRun, Used};
     use super::*;
     use leafline_storage::device::SimulatedEnv;
     use leafline_syntax::LexMode;
 
     const MOST: usize = 10_000;
 
-    fn short(rows: u64) -> ShortRun {
-        ShortRun { rows, pages_read: 1, no_index_used: true, is_timed: false }
+    fn point_read(rows: u64) -> PointReadRun {
+        PointReadRun { rows, pages_read: 1, no_index_used: true, is_timed: false }
     }
 
     /// Statements of several databases, one of them too long to be kept as a sample.
@@ -293,7 +293,7 @@ mod tests {
             let sql = format!("SELECT '\u{e9}' AS `a\nb`, {}1", "a, ".repeat(number));
             let digest = digests.of(schema, &sql, LexMode::default());
             digest.show(0, || Some(format!("{sql} /* {} */", "x".repeat(number * 5))));
-            digest.count_short(short(2), || (Duration::from_micros(number as u64), 9));
+            digest.count_point_read(point_read(2), || (Duration::from_micros(number as u64), 9));
             digest.count(ExecutionFigures {
                 more: 0,
                 time: Duration::from_micros(number as u64),
@@ -313,7 +313,7 @@ mod tests {
             });
             (0..number as u64 % 4).for_each(|plan| digest.note_plan(plan + 1, plan as i64));
         }
-        digests.others.count_short(short(11), || (Duration::from_secs(1), 9));
+        digests.others.count_point_read(point_read(11), || (Duration::from_secs(1), 9));
         digests
     }
 
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(read.save(&env, Some(sum)).unwrap(), sum);
         assert!(!env.exists(FILE).unwrap(), "nothing has changed");
         let of = |digests: &Digests| digests.of(Some("e"), "SELECT x", LexMode::default());
-        of(&read).count_short(short(1), || (Duration::from_micros(1), 9));
+        of(&read).count_point_read(point_read(1), || (Duration::from_micros(1), 9));
         assert_ne!(read.save(&env, Some(sum)).unwrap(), sum);
         assert_eq!(of(&Digests::new(MOST).with_stored(&env).unwrap()).counts().executions, 1);
         Digests::forget(&env).unwrap();

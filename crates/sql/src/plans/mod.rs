@@ -5,16 +5,13 @@
 //! | `planned` | a planned statement |
 //! | `parameters` | the types of parameters that a plan was made for |
 //! | `table_use` | a table that a plan uses |
-//! | `by_key` | the lookup of an UPDATE or DELETE that names its row by the primary key |
-//! | `short_read` | a SELECT of a few rows along one access path |
+//! | `kept_read` | the reader of a kept point plan |
 
-mod by_key;
+mod kept_read;
 pub(crate) mod parameters;
 mod planned;
-mod short_read;
 mod table_use;
 
-pub(crate) use by_key::ByKey;
+pub(crate) use kept_read::KeptRead;
 pub(crate) use planned::{Chosen, How, Planned, RunningPlan, Work};
-pub(crate) use short_read::ShortWay;
 pub(crate) use table_use::TableUse;

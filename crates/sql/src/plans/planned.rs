@@ -1,14 +1,14 @@
 //! A statement that is bound and planned once and executed many times.
 
 use super::parameters::Parameters;
-use super::{ByKey, ShortWay, TableUse};
+use super::{KeptRead, TableUse};
 use crate::digest::Digest;
 use crate::index_uses::PlanExecutions;
 use crate::plan_facts::PlanFacts;
 use crate::result::ColumnMeta;
 use crate::settings::Settings;
 use leafline_planner::bound::{BoundDelete, BoundInsert, BoundUpdate};
-use leafline_planner::plan::{Plan, PlanParts, RowLimit, Scan};
+use leafline_planner::plan::{Plan, PlanParts, PointRows, RowLimit, Scan};
 use leafline_syntax::ast::{Explain, ExplainFormat, Into, StatementKind};
 use leafline_table::{Catalog, TableId};
 use leafline_types::{MysqlError, Value};
@@ -45,7 +45,8 @@ pub(crate) struct Planned {
     pub(crate) chosen: Chosen,
     /// Limit of a hint, milliseconds.
     pub(crate) max_execution_time: Option<u64>,
-    pub(crate) short_way: Mutex<ShortWay>,
+    /// The reader of the point plan, from its first use on.
+    pub(crate) kept_read: Mutex<Option<Box<KeptRead>>>,
     pub(crate) digest: Arc<Digest>,
     pub(crate) facts: PlanFacts,
     pub(crate) runs: PlanExecutions,
@@ -88,12 +89,10 @@ pub(crate) enum Work {
     Update {
         update: Box<BoundUpdate>,
         plan: Arc<Plan>,
-        by_key: Option<ByKey>,
     },
     Delete {
         delete: Box<BoundDelete>,
         plan: Arc<Plan>,
-        by_key: Option<ByKey>,
     },
     Explain {
         work: Box<Work>,
@@ -166,6 +165,12 @@ impl Planned {
         }
     }
 
+    /// The point plan of a query without subqueries, common tables and warnings.
+    pub(crate) fn point_query(&self) -> Option<(&PointRows, &Arc<[ColumnMeta]>)> {
+        let (plan, columns) = self.query().filter(|_| self.is_plain())?;
+        plan.point_rows().map(|rows| (rows, columns))
+    }
+
     /// True if the tables of the plan are in `now` as they were in `catalog`.
     pub(crate) fn has_tables_of(&self, catalog: &Catalog, now: &Catalog) -> bool {
         catalog.version() == now.version()
@@ -199,8 +204,17 @@ impl Planned {
         self.warnings.is_empty() && self.parts.subqueries.is_empty() && self.parts.commons.is_empty()
     }
 
-    pub(crate) fn short_way(&self) -> MutexGuard<'_, ShortWay> {
-        self.short_way.lock()
+    /// The reader of the point plan; it is made at its first use.
+    pub(crate) fn kept_read(
+        &self,
+        rows: &PointRows,
+        columns: &[ColumnMeta],
+    ) -> Result<MutexGuard<'_, Option<Box<KeptRead>>>, MysqlError> {
+        let mut kept = self.kept_read.lock();
+        if kept.is_none() {
+            *kept = Some(Box::new(KeptRead::new(rows, columns)?));
+        }
+        Ok(kept)
     }
 
     /// Ids of the indexes that the plans read.

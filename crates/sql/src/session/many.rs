@@ -41,19 +41,14 @@ impl Session {
     /// The errors of [`execute_prepared`](Self::execute_prepared) for the failed run; the runs before it
     /// stay.
     pub fn execute_prepared_many(&mut self, id: u32, all: &[Vec<Value>]) -> Result<BatchOutcome, MysqlError> {
-        /// Number of vain attempts to run several together, after which runs are single.
-        const ATTEMPTS: usize = 3;
-        let (mut done, mut in_vain) = (BatchOutcome::default(), 0);
+        let mut done = BatchOutcome::default();
         let mut left = all;
         while let Some(first) = left.first() {
             let before = done.runs;
-            if in_vain < ATTEMPTS
-                && let Some(entry) = self.prepared_entry(id)
-            {
+            if let Some(entry) = self.prepared_entry(id) {
                 self.contained(|session| session.run_repeated(&entry, left, &mut done))?;
             }
             if done.runs == before {
-                in_vain += 1;
                 match self.execute_prepared(id, first)? {
                     Outcome::Done(one) => done.add(&one),
                     Outcome::Rows(_) => return Ok(BatchOutcome { gave_rows: true, ..done }),

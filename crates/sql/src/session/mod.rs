@@ -355,12 +355,12 @@ impl Session {
         self.end_statement(false);
     }
 
-    fn end_statement(&mut self, short: bool) {
+    fn end_statement(&mut self, is_point_read: bool) {
         self.cancel.set_deadline(None);
         let ended = self.count_executed(true);
         self.end_hints();
         self.end_uses();
-        let since = (!short).then(|| ended.unwrap_or_else(Instant::now));
+        let since = (!is_point_read).then(|| ended.unwrap_or_else(Instant::now));
         self.entry.end(&self.counters, since);
         server::give_back();
     }

@@ -137,7 +137,7 @@ impl Session {
         else {
             return Err(MysqlError::not_supported("pieces of a SELECT that locks or counts rows"));
         };
-        let parameters = &*planned.taken(parameters);
+        let parameters = &*planned.converted(parameters);
         self.count_towards(&planned.digest, Some(&planned.facts), Some(plan.root.estimate.rows));
         let view = self.read_view();
         let (mut root, mut pieces) = (plan.root.clone(), None);

@@ -1,7 +1,7 @@
 //! The figures of the current statement, on their way to its digest, its kind and the slow query log.
 
 use super::Session;
-use crate::digest::{Digest, ExecutionFigures, ShortRun, Used};
+use crate::digest::{Digest, ExecutionFigures, PointReadRun, Used};
 use crate::plan_facts::PlanFacts;
 use crate::properties::{Diagnostics, Properties, SlowLogging};
 use crate::sample_text::with_values;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// If `long_query_time` is shorter, all short reads are timed.
+/// If `long_query_time` is shorter, all point reads are timed.
 const SHORT: Duration = Duration::from_millis(100);
 
 /// Figures of a running statement.
@@ -230,14 +230,14 @@ impl Session {
         self.running.gave_rows = Some(self.began.elapsed());
     }
 
-    /// Counts a short read that has ended, with the number of its rows.
-    pub(crate) fn count_short(&mut self, digest: &Arc<Digest>, facts: &PlanFacts, rows: u64) {
+    /// Counts a point read that has ended, with the number of its rows.
+    pub(crate) fn count_point_read(&mut self, digest: &Arc<Digest>, facts: &PlanFacts, rows: u64) {
         if self.is_watcher {
             return;
         }
         let is_timed = self.instance.slow_log().is_on() && self.settings.long_query_time < SHORT
             || facts.no_index_used && self.instance.slow_log().takes_those_without_index();
-        let run = ShortRun {
+        let run = PointReadRun {
             rows,
             pages_read: self.pages_read_now(),
             no_index_used: facts.no_index_used,
@@ -245,7 +245,7 @@ impl Session {
         };
         self.running.is_over = true;
         let mut ended = 0;
-        let timed = digest.count_short(run, || {
+        let timed = digest.count_point_read(run, || {
             let now = Instant::now();
             ended = self.wall.micros_at(now);
             (now.saturating_duration_since(self.began), ended)

@@ -3,7 +3,7 @@
 //!
 //! Each session has its own cache, so that no lock is needed. An entry fits a text if their shapes are equal,
 //! the literals that could not become parameters are the same, and the plan is current
-//! ([`Planned::is_current`]) and suits the values ([`Planned::suits`]).
+//! ([`Planned::is_current`]) and is good for the values ([`Planned::is_good_for`]).
 
 use super::{Outcome, Session};
 use crate::plans::Planned;

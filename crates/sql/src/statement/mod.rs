@@ -3,7 +3,7 @@
 //! | module | runs |
 //! |---|---|
 //! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: binds, plans and executes them |
-//! | `repeated` | changes of one row, with one set of parameters after the other |
+//! | `point_read` | a kept SELECT of the rows of one key |
 //! | `explained` | EXPLAIN |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
 //! | `limits` | LIMITs that are added to a query or taken off it |
@@ -50,12 +50,11 @@ mod partition_cuts;
 mod partition_maintenance;
 mod partitions;
 pub(crate) mod planned;
+mod point_read;
 mod programs;
-mod repeated;
 mod resource_groups;
 mod select_into;
 pub(crate) mod set;
-mod short_read;
 mod shown;
 mod storage_engines;
 mod table_uses;

@@ -7,7 +7,7 @@ use crate::optimizer_trace::OptimizerTrace;
 use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::plans::TableUse;
 use crate::plans::parameters::{Parameters, types_of, with_numbers};
-use crate::plans::{ByKey, Chosen, How, Planned, RunningPlan, Work};
+use crate::plans::{Chosen, How, Planned, RunningPlan, Work};
 use crate::properties::{Runs, properties};
 use crate::result::{ColumnMeta, Done};
 use crate::session::Execution;
@@ -50,7 +50,7 @@ const GROWTH: u64 = 2;
 /// Factor by which the examined entries may exceed the expected ones before the values get a plan of their own.
 const WORSE: f64 = 4.0;
 /// Fewer examined entries than this never need a plan of their own.
-const FEW: f64 = 1000.0;
+const LEAST_ENTRIES_OF_OWN_PLAN: f64 = 1000.0;
 /// Runs after which a plan for given values is made again, because other pages may be in memory by then.
 const RUNS: u32 = 50;
 
@@ -68,7 +68,11 @@ impl Planned {
     ///
     /// # Errors
     /// Errors of waiting for a session that changes a definition.
-    pub(super) fn is_held(&self, session: &mut Session, parameters: &[Value]) -> Result<bool, MysqlError> {
+    pub(in crate::statement) fn is_held(
+        &self,
+        session: &mut Session,
+        parameters: &[Value],
+    ) -> Result<bool, MysqlError> {
         if !self.is_current(session, parameters) {
             return Ok(false);
         }
@@ -82,7 +86,7 @@ impl Planned {
         let engine = session.instance.engine();
         let about = |then: u64, now: u64| now <= then.max(16) * GROWTH && then <= now.max(16) * GROWTH;
         !self.reads_variables
-            && self.takes(session, parameters)
+            && self.has_types_of(session, parameters)
             && self.catalog_version == engine.catalog_version()
             && self.own_tables == session.own_tables_version()
             && self.access_version == session.access.version()
@@ -92,13 +96,13 @@ impl Planned {
     }
 
     /// Returns whether the values have the types that the plan assumes for its parameters.
-    pub(super) fn takes(&self, session: &Session, parameters: &[Value]) -> bool {
+    pub(in crate::statement) fn has_types_of(&self, session: &Session, parameters: &[Value]) -> bool {
         self.parameters.are(parameters, session.settings.collation)
     }
 
     /// Returns the parameters as the plan takes them: a text of digits that is compared with a column of numbers becomes a number,
     /// as a literal does.
-    pub(crate) fn taken<'v>(&self, parameters: &'v [Value]) -> Cow<'v, [Value]> {
+    pub(crate) fn converted<'v>(&self, parameters: &'v [Value]) -> Cow<'v, [Value]> {
         with_numbers(parameters, &self.parameters.beside_numbers)
     }
 
@@ -110,7 +114,7 @@ impl Planned {
     /// Returns whether the plan is good for these values of its parameters, too. Dives into the ranges of each scan whose choice
     /// depended on them. Where a dive finds fewer entries than expected, another plan might be better still, but this one costs no
     /// more than when it was chosen.
-    fn suits(&self, session: &mut Session, parameters: &[Value]) -> bool {
+    fn is_good_for(&self, session: &mut Session, parameters: &[Value]) -> bool {
         let chosen = match &self.chosen {
             Chosen::Scans(chosen) if chosen.is_empty() => return true,
             Chosen::Scans(chosen) => chosen,
@@ -128,7 +132,7 @@ impl Planned {
         execution.with(session, |cx| {
             chosen.iter().all(|scan| {
                 let entries = planner.entries(&scan.path, &mut cx.exec.eval);
-                entries.is_ok_and(|entries| entries <= (scan.examined * WORSE).max(FEW))
+                entries.is_ok_and(|entries| entries <= (scan.examined * WORSE).max(LEAST_ENTRIES_OF_OWN_PLAN))
             })
         })
     }
@@ -232,7 +236,7 @@ impl Session {
             sizes,
             chosen,
             max_execution_time: statement.hints.max_execution_time,
-            short_way: Mutex::default(),
+            kept_read: Mutex::default(),
             digest,
             runs: PlanExecutions::default(),
         }))
@@ -302,13 +306,11 @@ impl Session {
                     let checks = update.targets.iter().flat_map(|target| &target.view_checks);
                     checks.for_each(|check| cx.keep_subqueries(&check.condition));
                     let plan = Arc::new(plan_rows_to_change(&update.rows, cx)?);
-                    let by_key = ByKey::of(&plan, &update.rows, &update.targets);
-                    Work::Update { update, plan, by_key }
+                    Work::Update { update, plan }
                 }
                 BoundKind::Delete(delete) => {
                     let plan = Arc::new(plan_rows_to_change(&delete.rows, cx)?);
-                    let by_key = ByKey::of(&plan, &delete.rows, &delete.targets);
-                    Work::Delete { delete, plan, by_key }
+                    Work::Delete { delete, plan }
                 }
             };
             let parts = plan_parts(cx)?;
@@ -325,19 +327,20 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Option<Outcome>, MysqlError> {
-        let parameters = &*planned.taken(parameters);
+        let parameters = &*planned.converted(parameters);
         if !planned.is_held(self, parameters)? {
             return Ok(None);
         }
-        if let Some(rows) = self.read_short(planned, parameters)? {
+        if let Some(rows) = self.read_point(planned, parameters)? {
             planned.tell_uses(self);
-            self.count_short(&planned.digest, &planned.facts, rows.whole_rows());
+            self.count_point_read(&planned.digest, &planned.facts, rows.whole_rows());
             return Ok(Some(Outcome::Rows(rows)));
         }
-        if !planned.suits(self, parameters) {
+        if !planned.is_good_for(self, parameters) {
             return Ok(None);
         }
-        self.run_planned(planned, parameters).map(Some)
+        self.begin_planned(planned);
+        self.run_converted(planned, parameters).map(Some)
     }
 
     /// Runs a planned statement.
@@ -351,7 +354,7 @@ impl Session {
     }
 
     /// Prepares the run of a planned statement: makes its plan visible to EXPLAIN FOR CONNECTION and counts it for its digest.
-    pub(super) fn begin_planned(&mut self, planned: &Planned) {
+    pub(in crate::statement) fn begin_planned(&mut self, planned: &Planned) {
         if !matches!(*planned.work, Work::Explain { .. }) {
             let (work, parts) = (planned.work.clone(), planned.parts.clone());
             self.entry.set_plan(RunningPlan { work, parts, explainable: planned.explainable });
@@ -370,7 +373,11 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
-        let parameters = &*planned.taken(parameters);
+        self.run_converted(planned, &planned.converted(parameters))
+    }
+
+    /// Runs a planned statement with parameters that are converted for it.
+    fn run_converted(&mut self, planned: &Planned, parameters: &[Value]) -> Result<Outcome, MysqlError> {
         if planned.work.runs_query() {
             self.limit_time(planned.time_limit(&self.settings));
         }
@@ -416,29 +423,27 @@ impl Session {
                 self.settings.insert_id = None;
                 done.map(Outcome::Done)
             }
-            Work::Update { update, plan, by_key } => {
-                let found = (by_key.as_ref(), plan);
-                self.change_rows(&update.rows, found, || change::Update::new(update), parts, parameters)
+            Work::Update { update, plan } => {
+                self.change_rows(&update.rows, plan, || change::Update::new(update), parts, parameters)
             }
-            Work::Delete { delete, plan, by_key } => {
-                let found = (by_key.as_ref(), plan);
-                self.change_rows(&delete.rows, found, || change::Delete::new(delete), parts, parameters)
+            Work::Delete { delete, plan } => {
+                self.change_rows(&delete.rows, plan, || change::Delete::new(delete), parts, parameters)
             }
         }
     }
 
-    /// Changes the rows that a plan or a key finds. Calls `change` for each attempt of the statement.
+    /// Changes the rows that a plan finds. Calls `change` for each attempt of the statement.
     fn change_rows<C: change::RowChange>(
         &mut self,
         rows: &BoundSelect,
-        found: (Option<&ByKey>, &Arc<Plan>),
+        plan: &Arc<Plan>,
         change: impl Fn() -> C,
         parts: &Arc<PlanParts>,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
-        self.check_safety(rows, found.1)?;
+        self.check_safety(rows, plan)?;
         let run = |session: &mut Session, transaction: &mut _| {
-            change::change_rows(session, transaction, change(), found, parts, parameters)
+            change::change_rows(session, transaction, change(), plan, parts, parameters)
         };
         self.write(run).map(Outcome::Done)
     }

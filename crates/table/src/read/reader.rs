@@ -1,4 +1,4 @@
-//! Reads rows by clustered key, one at a time: for short reads of SQL, and for programs that use a table without SQL.
+//! Reads rows by clustered key, one at a time: for point reads of SQL, and for programs that use a table without SQL.
 //!
 //! The reader looks up only once which tree the rows are in and whether the transaction has written to the table. A
 //! statement would look that up for every row.

@@ -1,4 +1,4 @@
-//! A few rows, value by value: the result of short reads, in place of columns.
+//! A few rows, value by value: the result of point reads, in place of columns.
 //!
 //! Strings lie one after another in two buffers that are kept from one use to the next, so that a row costs no
 //! allocation. Values that are stored outside their rows are noted as missing and filled in later.

@@ -1,16 +1,15 @@
-//! UPDATE and DELETE row by row: a plan finds the rows, or a key finds one.
+//! UPDATE and DELETE row by row: the operators of a plan find the rows, or its point plan finds one.
 //!
 //! The plan delivers the columns of the tables, further values that assignments need and, last, a locator for each target table.
 
 use super::ChangeContext;
-use super::by_key::Found;
-use crate::plans::ByKey;
 use crate::result::Done;
 use crate::session::Execution;
 use crate::session::Session;
 use crate::session::{StatementContext, StoreRules};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use leafline_executor::{PointAnswer, lock_point};
 use leafline_planner::plan::{Plan, PlanParts};
 use leafline_table::Transaction;
 use leafline_types::column::{Batch, value_at};
@@ -38,12 +37,12 @@ pub(in crate::statement) trait RowChange {
     fn take_done(&mut self, cx: &mut StatementContext<'_>) -> Done;
 }
 
-/// Changes the rows that the plan finds. A single row may be found by its key instead.
+/// Changes the rows that the plan finds.
 pub(in crate::statement) fn change_rows(
     session: &mut Session,
     transaction: &mut Transaction,
     mut change: impl RowChange,
-    (by_key, plan): (Option<&ByKey>, &Arc<Plan>),
+    plan: &Arc<Plan>,
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
@@ -51,11 +50,14 @@ pub(in crate::statement) fn change_rows(
     let mut execution = execution.storing(change.rules()).locking(transaction);
     execution.with(session, |statement| {
         let cx = &mut ChangeContext { statement, transaction };
-        let found = by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(cx))?;
+        let found = match plan.point_lock() {
+            Some(lock) => lock_point(lock, &cx.transaction.row_locker(), &mut cx.statement.exec)?,
+            None => PointAnswer::NeedsOperators,
+        };
         match found {
-            Found::Nothing => {}
-            Found::Row(key, values) => change.row(&[Some(&key)], values, cx)?,
-            Found::Unknown => change_found(&mut change, plan, cx)?,
+            PointAnswer::Found(None) => {}
+            PointAnswer::Found(Some((key, values))) => change.row(&[Some(&key)], values, cx)?,
+            PointAnswer::NeedsOperators => change_found(&mut change, plan, cx)?,
         }
         Ok(change.take_done(cx))
     })

@@ -10,24 +10,21 @@
 //! | `bulk` | INSERT, REPLACE and LOAD DATA into an empty table |
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
-//! | `found_rows` | UPDATE and DELETE of the rows that a plan or a key finds |
-//! | `by_key` | the search for a row by its primary key |
-//! | `repeating` | a change of one row, again and again |
+//! | `found_rows` | UPDATE and DELETE of the rows that a plan finds |
+//! | `many` | a change of one row, for one set of parameters after another |
 //! | `foreign` | the checks and actions of foreign keys |
 
 mod bulk;
-mod by_key;
 mod delete;
 mod foreign;
 mod found_rows;
 mod insert;
-mod repeating;
+mod many;
 mod update;
 
 pub(super) use delete::Delete;
 pub(super) use found_rows::{RowChange, change_rows};
 pub(super) use insert::{Given, insert};
-pub(super) use repeating::{Repeating, repeating};
 pub(super) use update::Update;
 
 use crate::session::{SessionView, StatementContext};

@@ -1,16 +1,16 @@
-//! The short way along an access path: one range, every entry of which is a row that is delivered, and not many of them.
+//! Reads the few rows of one key range without operators: a row by its key, or the rows of a value.
 //!
-//! It is for what applications ask most, a row by its key and the few rows of a value. From the values of the parameters it goes
-//! straight to the key and from entries to rows as values; nothing is evaluated, nothing made a column, and what it needs is
-//! kept from one use to the next. It reads all rows at once or says that it cannot: then [`crate::path_scan`] has to,
-//! with conditions, and rows fetched in as few sweeps as possible.
+//! A [`PointRead`] goes from the values of the parameters to a key, and from index entries to rows as values. It evaluates no
+//! expression, makes no columns, and keeps its buffers from one execution to the next. It delivers all rows at once, or says
+//! that a [`PathScan`](crate::PathScan) has to read them: a scan evaluates conditions, and fetches many rows in few sweeps.
 
 use crate::counters::Counters;
 use crate::error::{AccessError, Result};
-use crate::params::{SHORT_READ_BYTES, SHORT_READ_ENTRIES};
+use crate::params::{POINT_READ_BYTES, POINT_READ_ENTRIES};
 use crate::path::{AccessPath, ScanOrder};
 use crate::run::leap_scan::{count_entries, count_entry};
 use leafline_expr::ExprKind;
+use leafline_invariant::invariant;
 use leafline_table::{
     Direction, EntryRef, EntrySlice, EntryStep, EntryVisitor, LocatorBatch, ReadView, RowDecoder, RowRef,
     SliceBound, entry_decoder, locator_of, row_decoder,
@@ -19,17 +19,17 @@ use leafline_types::key::prefix_successor;
 use leafline_types::{CancelToken, RowBlock, Value, extend_short};
 use std::sync::Arc;
 
-/// A way to read few rows of a path. It can be used again.
-pub struct RowScan {
+/// A reader of the few rows of a path, with its buffers. It can be used again.
+pub struct PointRead {
     path: Arc<AccessPath>,
-    /// Of entries on a covering path, of rows otherwise.
+    /// Decodes entries on a covering path, rows otherwise.
     decoder: RowDecoder,
-    /// Of the bounds.
+    /// The values of the bounds.
     values: Vec<Value>,
     lower: Vec<u8>,
     upper: Option<Vec<u8>>,
-    /// The range is not of one value.
-    in_runs: bool,
+    /// The range may have many entries: they are taken a slice at a time.
+    by_slices: bool,
     key: Vec<u8>,
     locator: Vec<u8>,
     locators: LocatorBatch,
@@ -44,48 +44,33 @@ enum Target {
     Range,
 }
 
-impl RowScan {
-    /// The short way along `path` to its delivered columns at `output`, if it is that simple.
+impl PointRead {
+    /// Makes a reader of the delivered columns at `output` of a path that is [simple enough](AccessPath::is_point_readable).
     ///
     /// # Errors
     /// If the definition of the table is damaged.
-    pub fn new(path: &Arc<AccessPath>, output: &[usize]) -> Result<Option<RowScan>> {
-        let is_known =
-            |value: &leafline_expr::Expr| matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
-        let known = path.constraint.values().iter().all(is_known);
-        let one_by_one = path.fetches() && !path.batched;
-        if !known
-            || one_by_one
-            || path.merged.is_some()
-            || path.table.is_partitioned()
-            || !path.delivers_all()
-            || path.deliver_locators
-            || output.is_empty()
-        {
-            return Ok(None);
-        }
-        let delivered = &path.columns[..path.delivered];
-        let columns: Option<Vec<usize>> = output.iter().map(|at| delivered.get(*at).copied()).collect();
-        let Some(columns) = columns else { return Ok(None) };
+    pub fn new(path: &Arc<AccessPath>, output: &[usize]) -> Result<PointRead> {
+        invariant!(path.is_point_readable(), "a point read of a path that needs a scan");
+        let columns: Vec<usize> = output.iter().map(|at| path.columns[..path.delivered][*at]).collect();
         let decoder = match path.fetches() {
             true => row_decoder(&path.table, &columns)?,
             false => entry_decoder(&path.index, &columns)?,
         };
-        Ok(Some(RowScan {
+        Ok(PointRead {
             path: path.clone(),
             decoder,
             values: Vec::new(),
             lower: Vec::new(),
             upper: None,
-            in_runs: false,
+            by_slices: false,
             key: Vec::new(),
             locator: Vec::new(),
             locators: LocatorBatch::default(),
-        }))
+        })
     }
 
-    /// Reads the first `most` rows for these values of the parameters, or all if there are fewer. False if the short way is not for
-    /// them; the rows are of no use then, and nothing was counted.
+    /// Reads the first `most` rows for these values of the parameters, or all if there are fewer. False if a scan has to read them;
+    /// then `rows` are of no use, and nothing was counted.
     ///
     /// # Errors
     /// The errors of reading the table; 1317 and 3024 if the statement is to end.
@@ -116,7 +101,7 @@ impl RowScan {
         }
     }
 
-    /// Puts the values to the bounds. `None`: they come out as something else than one range, or not exact.
+    /// Computes the bounds from the values. `None` if they are not one exact range.
     fn target(&mut self, parameters: &[Value]) -> Option<Target> {
         let constraint = &self.path.constraint;
         self.values.clear();
@@ -135,7 +120,7 @@ impl RowScan {
             }
             Some(true) => {
                 self.upper = prefix_successor(&self.lower);
-                self.in_runs = self.lower.is_empty();
+                self.by_slices = self.lower.is_empty();
                 return Some(Target::Range);
             }
             None => {}
@@ -152,14 +137,14 @@ impl RowScan {
                 if whole && self.path.is_clustered() && self.path.is_unique_lookup() {
                     return Some(Target::Row);
                 }
-                self.in_runs = true;
+                self.by_slices = true;
                 Some(Target::Range)
             }
             (Some(_), false) => None,
         }
     }
 
-    /// The row under the key `lower`.
+    /// Reads the row under the key `lower`.
     fn row(&self, view: &ReadView, rows: &mut RowBlock) -> Result<()> {
         let decoder = &self.decoder;
         view.row(&self.path.table, &self.lower, |row| {
@@ -185,7 +170,7 @@ impl RowScan {
             reads_keys: fetches || self.decoder.reads_keys(),
             lower: &self.lower,
             upper: self.upper.as_deref(),
-            in_runs: self.in_runs,
+            by_slices: self.by_slices,
             most,
             examined: 0,
             is_over: false,
@@ -235,7 +220,7 @@ impl RowScan {
         Ok(true)
     }
 
-    /// The rows of the locators, in the order of the entries.
+    /// Fetches the rows of the locators, in the order of the entries.
     fn fetch(&mut self, view: &ReadView, rows: &mut RowBlock) -> Result<()> {
         let (table, decoder) = (&self.path.table, &self.decoder);
         if self.locators.len() == 1 {
@@ -271,14 +256,14 @@ struct Taker<'s> {
     reads_keys: bool,
     lower: &'s [u8],
     upper: Option<&'s [u8]>,
-    /// There may be many.
-    in_runs: bool,
-    /// How many are wanted.
+    /// Entries are taken a slice at a time.
+    by_slices: bool,
+    /// Number of entries that are wanted.
     most: usize,
     examined: usize,
     /// An entry beyond the range was seen.
     is_over: bool,
-    /// There are more bytes than few rows have.
+    /// The rows have more than [`POINT_READ_BYTES`].
     is_large: bool,
     error: Option<AccessError>,
     key: &'s mut Vec<u8>,
@@ -295,9 +280,9 @@ impl Taker<'_> {
         }
     }
 
-    /// Whether all that are wanted were taken, and those were few.
+    /// Returns whether all wanted entries were taken, and they were few.
     fn is_short(&self) -> bool {
-        !self.is_large && (self.is_over || self.examined == self.most || self.examined < SHORT_READ_ENTRIES)
+        !self.is_large && (self.is_over || self.examined == self.most || self.examined < POINT_READ_ENTRIES)
     }
 
     fn take(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
@@ -310,14 +295,13 @@ impl Taker<'_> {
         self.decoder.append_row(key, payload, self.rows).map_err(AccessError::Codec)
     }
 
-    /// How to go on after entries were taken. Whoever has what is wanted does not look at the next one, which may be on another
-    /// page.
+    /// Returns how to go on after entries were taken. The visit stops at the last wanted entry: the next one may be on another page.
     fn after(&mut self, taken: Result<()>) -> EntryStep {
         if let Err(error) = taken {
             self.error = Some(error);
             return EntryStep::Stop;
         }
-        self.is_large = self.rows.string_bytes() > SHORT_READ_BYTES;
+        self.is_large = self.rows.string_bytes() > POINT_READ_BYTES;
         if self.examined == self.most || self.is_large { EntryStep::Stop } else { EntryStep::Next }
     }
 }
@@ -328,7 +312,7 @@ impl EntryVisitor for Taker<'_> {
             Direction::Forward => self.upper.is_some_and(|upper| entry.key >= upper),
             Direction::Reverse => entry.key < self.lower,
         };
-        if self.is_over || self.examined == SHORT_READ_ENTRIES {
+        if self.is_over || self.examined == POINT_READ_ENTRIES {
             return EntryStep::Stop;
         }
         let taken = self.take(entry.key, entry.payload);
@@ -337,12 +321,12 @@ impl EntryVisitor for Taker<'_> {
 
     fn slice_bound(&self) -> Option<SliceBound<'_>> {
         let entries =
-            self.most.min(SHORT_READ_ENTRIES).checked_sub(self.examined).filter(|left| *left > 0)?;
+            self.most.min(POINT_READ_ENTRIES).checked_sub(self.examined).filter(|left| *left > 0)?;
         let until = match self.direction() {
             Direction::Forward => self.upper,
             Direction::Reverse => Some(self.lower).filter(|lower| !lower.is_empty()),
         };
-        self.in_runs.then_some(SliceBound { entries, until, counted: false })
+        self.by_slices.then_some(SliceBound { entries, until, counted: false })
     }
 
     fn visit_slice(&mut self, slice: &EntrySlice<'_>) -> EntryStep {

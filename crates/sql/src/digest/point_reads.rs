@@ -1,12 +1,12 @@
-//! Figures of short reads: counted without a lock, and mostly without reading the clock.
+//! Figures of point reads: counted without a lock, and mostly without reading the clock.
 
 use super::{Counts, SAMPLED};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// One short read.
+/// One point read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ShortRun {
+pub(crate) struct PointReadRun {
     pub rows: u64,
     /// Pages read from the device.
     pub pages_read: u64,
@@ -15,9 +15,9 @@ pub(crate) struct ShortRun {
     pub is_timed: bool,
 }
 
-/// Sums over short reads.
+/// Sums over point reads.
 #[derive(Debug, Default)]
-pub(super) struct ShortCounts {
+pub(super) struct PointReadCounts {
     executions: AtomicU64,
     rows: AtomicU64,
     pages_read: AtomicU64,
@@ -32,9 +32,9 @@ pub(super) struct ShortCounts {
     last_seen: AtomicI64,
 }
 
-impl ShortCounts {
+impl PointReadCounts {
     /// Counts a read. If it is to be timed, returns the number of reads that it counts for.
-    pub fn count(&self, run: ShortRun) -> Option<u32> {
+    pub fn count(&self, run: PointReadRun) -> Option<u32> {
         let number = self.executions.fetch_add(1, Relaxed);
         self.rows.fetch_add(run.rows, Relaxed);
         if run.no_index_used {

@@ -1,13 +1,9 @@
-//! Short reads: runs a planned SELECT of a few rows along one access path again, from the parameters to the rows, without
-//! operators.
-//!
-//! Each later execution of a plan tries a short read (`ShortRead` in [`crate::plans`]). If the short read does not suffice,
-//! operators run as usual, and some executions pass before the next try.
+//! Runs the point plan of a kept SELECT: from the parameters to the rows, without operators.
 
 use crate::plans::Planned;
 use crate::result::ColumnMeta;
 use crate::session::{Chunk, ChunkValues, RowStream, Session, shown_value};
-use leafline_executor::resolve_limit;
+use leafline_executor::PointAnswer;
 use leafline_types::{MysqlError, RowBlock, Value};
 use std::sync::Arc;
 
@@ -25,38 +21,32 @@ impl Session {
         Arc::new(Chunk { columns: columns.clone(), values: ChunkValues::Rows(RowBlock::default()) })
     }
 
-    /// Runs a planned statement by a short read; `None` if its operators have to run.
+    /// Runs the point plan of a planned SELECT; `None` if it has none, or if its operators have to run.
     ///
     /// # Errors
     /// MySQL's.
-    pub(crate) fn read_short(
+    pub(crate) fn read_point(
         &mut self,
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Option<RowStream>, MysqlError> {
-        let mut way = planned.short_way();
-        let query = || planned.query().filter(|(plan, _)| !plan.locks_rows() && planned.is_plain());
-        let Some(read) = way.ready(query)? else { return Ok(None) };
-        let (skip, deliver) = match &read.limit {
-            Some(limit) => resolve_limit(limit, parameters)?,
-            None => (0, u64::MAX),
-        };
-        let most = usize::try_from(skip.saturating_add(deliver)).unwrap_or(usize::MAX);
+        let Some((rows, columns)) = planned.point_query() else { return Ok(None) };
+        let mut kept = planned.kept_read(rows, columns)?;
+        let Some(kept) = &mut *kept else { return Ok(None) };
+        if !kept.reader.is_ready() {
+            return Ok(None);
+        }
         self.limit_time(planned.time_limit(&self.settings));
         let view = self.read_view().with_read_ahead(self.settings.read_ahead);
-        let columns = &read.columns;
         let mut chunk = self.rows_for(columns);
         let Some(Chunk { values: ChunkValues::Rows(rows), .. }) = Arc::get_mut(&mut chunk) else {
             return Ok(None);
         };
-        if !read.scan.read(parameters, most, &view, &self.cancel, &mut self.counters.access, rows)? {
-            way.rest();
+        let answer = kept.reader.read(parameters, &view, &self.cancel, &mut self.counters.access, rows)?;
+        if answer == PointAnswer::NeedsOperators {
             return Ok(None);
         }
-        if skip > 0 {
-            rows.cut(usize::try_from(skip).unwrap_or(usize::MAX), usize::MAX);
-        }
-        for column in &read.converted {
+        for column in &kept.converted {
             if let Some(meta) = columns.get(*column) {
                 let zone = self.settings.time_zone.zone();
                 rows.replace(*column, |value| {
