@@ -3,9 +3,9 @@
 
 use super::args::AdviseOptions as Options;
 use super::args::Disk;
+use super::existing::no_database;
 use super::failure::Failure;
 use super::open;
-use super::restore::no_database;
 use leafline::Connection;
 use std::fs;
 use std::path::PathBuf;

@@ -4,10 +4,9 @@
 //! processor; their times are compared with the predictions of the cost model's constants.
 
 use super::args::CalibrateOptions as Options;
-use super::check::environment;
+use super::existing::{environment, no_database};
 use super::failure::Failure;
 use super::open;
-use super::restore::no_database;
 use leafline::{Connection, FlushPolicy, FromValue, OpenOptions, Params};
 use leafline_access::cost::{Calibrated, DeviceProfile, StoredProfile};
 use leafline_storage::device::measure;

@@ -4,7 +4,7 @@
 //! rows for space that belongs to no index.
 
 use super::args::InspectOptions as Options;
-use super::check::{chosen, failed, open};
+use super::existing::{chosen, failed, open};
 use super::failure::Failure;
 use super::output::{Column, Kind, writer};
 use super::progress::Progress;

@@ -15,6 +15,7 @@
 //! | `dump` | writes tables as SQL, CSV, Parquet |
 //! | `demo` | shows index condition pushdown |
 //! | `open` | opens a database for a verb |
+//! | `existing` | opens a database that exists, without the instance above the engine |
 //! | `failure` | why a verb ends early |
 //! | `import` | imports dumps, files and servers |
 //! | `link`, `remote`, `address` | run statements in a database, or on a server |
@@ -33,6 +34,7 @@ mod calibrate;
 mod check;
 mod demo;
 mod dump;
+mod existing;
 mod failure;
 mod import;
 mod inspect;

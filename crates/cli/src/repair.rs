@@ -6,10 +6,10 @@
 //! works without an intact space map, segment directory or catalog.
 
 use super::args::RepairOptions as Options;
-use super::check::{check_table, chosen, engine_options, environment, failed, open};
+use super::check::check_table;
+use super::existing::{chosen, engine_options, environment, failed, no_database, open};
 use super::failure::Failure;
 use super::progress::Progress;
-use super::restore::no_database;
 use leafline_storage::Env;
 use leafline_table::{CheckDepth, CheckOptions, Engine, TableCheck, TableDef, TableRepair};
 use std::fs::File;

@@ -1,5 +1,6 @@
 //! Writes output, compressed or not.
 
+use super::super::args::DumpOptions;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
 
@@ -15,6 +16,15 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// Returns the compression that options of the command line ask for.
+    pub fn of(options: &DumpOptions) -> Compression {
+        match (options.gzip, options.compress) {
+            (true, _) => Compression::Gzip,
+            (false, true) => Compression::Zstd,
+            (false, false) => Compression::None,
+        }
+    }
+
     /// Returns the suffix of file names.
     pub fn suffix(self) -> &'static str {
         match self {

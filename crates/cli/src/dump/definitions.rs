@@ -3,7 +3,7 @@
 //! Features that only Leafline has are put in comments that other servers ignore (`/*!99990 PACKED */`). Its engine
 //! is written as InnoDB, which Leafline treats as its own. [`Compatible`] adapts further.
 
-use super::options::Compatible;
+use super::super::args::Compatible;
 use super::schema::View;
 use crate::link::quoted;
 

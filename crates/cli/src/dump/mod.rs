@@ -5,7 +5,6 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `options` | the command line |
 //! | `schema` | reads which databases, tables and views there are |
 //! | `definitions` | writes the statements that create them |
 //! | `sql`, `csv`, `parquet` | write rows |
@@ -20,22 +19,19 @@
 mod compressed;
 mod csv;
 pub mod definitions;
-mod options;
 mod parquet;
 pub mod schema;
 mod sql;
 mod stream;
 pub mod target;
 
-pub use options::DumpOptions;
-
 use super::address::Address;
+use super::args::{DumpFormat, DumpOptions};
 use super::failure::Failure;
 use super::link::{Link, Place, quoted};
 use super::progress::Progress;
 use super::snapshot;
 use compressed::Compression;
-use options::DumpFormat;
 use parquet::ParquetRows;
 use schema::{Schema, Table};
 use sql::Inserts;
@@ -61,7 +57,7 @@ struct Work<'d> {
 
 /// Runs the verb.
 pub fn run(options: &DumpOptions) -> Result<(), Failure> {
-    if options.compression() != Compression::None && options.format == DumpFormat::Parquet {
+    if Compression::of(options) != Compression::None && options.format == DumpFormat::Parquet {
         return Err(Failure::Message(
             "the pages of Parquet are compressed as it is; leave --gzip and --compress out".into(),
         ));
@@ -190,7 +186,7 @@ fn table_file(work: &Work<'_>, folder: &Folder, link: &mut Link, at: usize) -> R
         DumpFormat::Parquet => "parquet",
     };
     let name = target::file_name(&table.database, &table.name, at, extension);
-    let mut file = folder.file(&name, work.options.compression())?;
+    let mut file = folder.file(&name, Compression::of(work.options))?;
     if work.options.format == DumpFormat::Sql {
         let before = file.write_all(sql::BEFORE.as_bytes());
         before.and_then(|()| write_database(work, &table.database, &mut file)).map_err(Failure::output)?;

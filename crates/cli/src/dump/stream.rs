@@ -1,7 +1,7 @@
 //! Writes a dump to standard output: one thread reads and formats, another compresses and writes.
 
+use super::super::args::DumpFormat;
 use super::compressed::{Compressed, Compression};
-use super::options::DumpFormat;
 use super::{Work, sql, write_database, write_table, write_views};
 use crate::failure::Failure;
 use crate::link::Link;
@@ -38,7 +38,7 @@ pub(super) fn run(work: &Work<'_>, leader: &mut Link) -> Result<(), Failure> {
             }
             chunks.flush().map_err(Failure::output)
         });
-        let written = write(receiver, out, work.options.compression());
+        let written = write(receiver, out, Compression::of(work.options));
         let read =
             reading.join().unwrap_or_else(|_| Err(Failure::Message("the reading thread has ended".into())));
         (read, written)

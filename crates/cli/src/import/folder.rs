@@ -5,7 +5,7 @@
 //! definitions name, otherwise in the one asked for, otherwise in the one of the file's name. A dump is consistent,
 //! so foreign keys are not checked.
 
-use super::options::ImportOptions;
+use super::super::args::ImportOptions;
 use super::{Kind, server, use_database};
 use crate::dump::target::{file_name, unescaped};
 use crate::failure::Failure;

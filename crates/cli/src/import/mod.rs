@@ -7,7 +7,6 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `options` | the command line |
 //! | `input` | reads files |
 //! | `folder` | imports the files of a dump |
 //! | `sql` | imports SQL dumps |
@@ -23,7 +22,6 @@ mod csv;
 mod definitions;
 mod folder;
 mod input;
-mod options;
 mod parquet;
 mod report;
 mod server;
@@ -31,8 +29,7 @@ mod sql;
 mod sqlite;
 mod target;
 
-pub use options::ImportOptions;
-
+use super::args::{Disk, ImportOptions};
 use super::failure::Failure;
 use super::open;
 use super::progress::Progress;
@@ -58,7 +55,7 @@ enum Kind {
 pub fn run(options: &ImportOptions) -> Result<(), Failure> {
     let groups = groups(options)?;
     check_options(options, &groups)?;
-    let open_options = open::options(&options.open, options.buffer_pool_size, super::args::Disk::None);
+    let open_options = open::options(&options.open, options.buffer_pool_size, Disk::None);
     let database = open::database(&open_options, &options.open.dir)?;
     let begun = Instant::now();
     let mut report = Report::new(options.skip_unsupported);

@@ -1,8 +1,8 @@
 //! Copies databases of a MySQL or MariaDB server, or of another Leafline: definitions as the server shows them, and
 //! rows at one snapshot, several tables at a time.
 
+use super::super::args::ImportOptions;
 use super::definitions::adapted;
-use super::options::ImportOptions;
 use super::report::{Report, is_unsupported};
 use crate::address::Address;
 use crate::dump::definitions;

@@ -1,6 +1,6 @@
 //! The table that receives the rows of a file: an existing one, or one that is created for them.
 
-use super::options::ImportOptions;
+use super::super::args::ImportOptions;
 use super::report::Report;
 use crate::failure::Failure;
 use crate::link::quoted;

@@ -87,7 +87,7 @@ impl<'r, W: Write> Batch<'r, W> {
                 Err(error) => return Err(error.into_failure()),
             },
             Item::Command(Command::Help) => {
-                let help = super::prompt::HELP;
+                let help = super::HELP;
                 self.out.write_all(help.as_bytes()).map_err(Failure::output)?;
             }
             Item::Command(Command::Quit) => return Ok(Next::Quit),

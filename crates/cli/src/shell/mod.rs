@@ -22,6 +22,19 @@ use interrupt::Interrupts;
 use runner::Runner;
 use std::io::{BufReader, IsTerminal as _, Write as _};
 
+/// The text of `help`.
+const HELP: &str = "\
+A statement ends with ; (or \\g); with \\G its rows are shown one column a line.
+  help, \\h        this text
+  quit, exit, \\q  ends the shell (Ctrl-D too)
+  \\c              forgets what was typed of a statement (Ctrl-C too)
+  use NAME        makes a database the current one
+  source FILE     runs the statements in a file (\\. FILE)
+  timing on|off   whether results tell how long they took
+Ctrl-C stops a running statement. Tab completes keywords and the names of databases, tables and columns.
+SHOW DATABASES; SHOW TABLES; SHOW COLUMNS FROM t; SHOW STATUS; EXPLAIN SELECT ..; EXPLAIN ANALYZE SELECT ..;
+";
+
 /// Runs the verb.
 pub fn run(options: &ShellOptions) -> Result<(), Failure> {
     let database = open::database(

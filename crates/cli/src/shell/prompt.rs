@@ -16,19 +16,6 @@ use std::path::PathBuf;
 const HISTORY_ENTRIES: usize = 10_000;
 const HISTORY_FILE: &str = ".leafline_history";
 
-/// The text of `help`.
-pub const HELP: &str = "\
-A statement ends with ; (or \\g); with \\G its rows are shown one column a line.
-  help, \\h        this text
-  quit, exit, \\q  ends the shell (Ctrl-D too)
-  \\c              forgets what was typed of a statement (Ctrl-C too)
-  use NAME        makes a database the current one
-  source FILE     runs the statements in a file (\\. FILE)
-  timing on|off   whether results tell how long they took
-Ctrl-C stops a running statement. Tab completes keywords and the names of databases, tables and columns.
-SHOW DATABASES; SHOW TABLES; SHOW COLUMNS FROM t; SHOW STATUS; EXPLAIN SELECT ..; EXPLAIN ANALYZE SELECT ..;
-";
-
 /// The line editor.
 pub type LineEditor = Editor<Completion, FileHistory>;
 
@@ -156,7 +143,7 @@ impl Prompt<'_> {
                 println!("Bye");
                 return Ok(false);
             }
-            Item::Command(Command::Help) => println!("{HELP}"),
+            Item::Command(Command::Help) => println!("{}", super::HELP),
             Item::Command(Command::Timing(on)) => {
                 self.runner.timing = on;
                 println!("Timing is {}.\n", if on { "on" } else { "off" });

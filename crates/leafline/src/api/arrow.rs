@@ -1,12 +1,11 @@
 //! Returns rows of a statement as Arrow record batches.
 
-use super::connection::Connection;
 use super::error::Result;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, Date32Array, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use leafline_sql::{Chunk, ChunkValues, ColumnFlags, ColumnMeta, Outcome, RowStream};
+use leafline_sql::{Chunk, ChunkValues, ColumnFlags, ColumnMeta, Outcome, RowStream, Session};
 use leafline_types::column::{Batch, arrow_type};
 use leafline_types::{Date, DateTime, MysqlError, SqlType};
 use std::fmt;
@@ -15,19 +14,19 @@ use std::sync::Arc;
 /// Iterates over the rows of a statement as record batches, computed as they are read, with the types that
 /// [`ArrowLayout`] gives. Ends after an error.
 pub struct ArrowBatches<'c> {
-    connection: &'c mut Connection,
+    session: &'c mut Session,
     layout: ArrowLayout,
     stream: Option<RowStream>,
 }
 
 impl<'c> ArrowBatches<'c> {
-    pub(crate) fn new(connection: &'c mut Connection, outcome: Outcome) -> ArrowBatches<'c> {
+    pub(crate) fn new(session: &'c mut Session, outcome: Outcome) -> ArrowBatches<'c> {
         let stream = match outcome {
             Outcome::Rows(stream) => Some(stream),
             Outcome::Done(_) => None,
         };
         let layout = ArrowLayout::new(stream.as_ref().map_or(&[][..], |stream| stream.columns()));
-        ArrowBatches { connection, layout, stream }
+        ArrowBatches { session, layout, stream }
     }
 
     /// Returns names and types of the columns.
@@ -37,7 +36,7 @@ impl<'c> ArrowBatches<'c> {
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let Some(stream) = &mut self.stream else { return Ok(None) };
-        match stream.next_batch(&mut self.connection.session)? {
+        match stream.next_batch(self.session)? {
             Some(batch) => Ok(Some(self.layout.batch(batch)?)),
             None => Ok(None),
         }
@@ -45,7 +44,7 @@ impl<'c> ArrowBatches<'c> {
 }
 
 /// The Arrow types of a result's columns, for bindings to other languages, which read rows from
-/// [`Connection::session`] themselves.
+/// [`Connection::session`](crate::Connection::session) themselves.
 ///
 /// Integers are Int64 or UInt64 whatever their width, DECIMAL is Decimal128 up to 38 digits and Decimal256 beyond,
 /// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds. Dates

@@ -1,10 +1,10 @@
 //! Connections: running SQL, transactions, interrupting a statement.
 
 use super::arrow::ArrowBatches;
-use super::database::Shared;
+use super::dropped_statements::DroppedStatements;
 use super::error::Result;
 use super::rows::Rows;
-use super::statement::{DroppedStatements, Statement};
+use super::shared::Shared;
 use super::value::{Params, parameters};
 use leafline_sql::{Outcome, OwnFiles, Session};
 use leafline_types::statement::{CancelReason, CancelToken, Watch};
@@ -54,7 +54,7 @@ impl Connection {
     /// MySQL's.
     pub fn query(&mut self, sql: &str, params: impl Params) -> Result<Rows<'_>> {
         let outcome = self.start(sql, &parameters(params)?)?;
-        Ok(Rows::new(self, outcome))
+        Ok(Rows::new(&mut self.session, outcome))
     }
 
     /// Runs one statement and returns its rows as Arrow record batches.
@@ -75,17 +75,7 @@ impl Connection {
     /// ```
     pub fn query_arrow(&mut self, sql: &str, params: impl Params) -> Result<ArrowBatches<'_>> {
         let outcome = self.start(sql, &parameters(params)?)?;
-        Ok(ArrowBatches::new(self, outcome))
-    }
-
-    /// Prepares one statement, to be run often. Its parameters are `?`.
-    ///
-    /// # Errors
-    /// MySQL's, as far as they do not depend on the parameters.
-    pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
-        self.close_discarded();
-        let prepared = self.session.prepare(sql)?;
-        Ok(Statement::new(self, prepared))
+        Ok(ArrowBatches::new(&mut self.session, outcome))
     }
 
     /// Begins a transaction, which is rolled back unless it is committed.

@@ -2,13 +2,14 @@
 
 use super::connection::Connection;
 use super::error::{Error, Result};
+use super::shared::Shared;
 use leafline_access::cost::{DeviceChoice, DeviceClass};
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::{DirectoryEnv, DiskModel, ModelledEnv};
 use leafline_storage::{Env, FlushPolicy, RecoveryProgress, RecoveryStep};
 use std::fmt;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The file that every database has once it is created.
@@ -34,20 +35,6 @@ const OWN_FILES: &[&str] = &[
 #[derive(Clone)]
 pub struct Database {
     shared: Arc<Shared>,
-}
-
-/// The state that a database and its connections share.
-pub(crate) struct Shared {
-    instance: Arc<Instance>,
-    path: PathBuf,
-    direct_io: bool,
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // Nobody is left to receive an error; the redo log has all that was committed.
-        let _ = self.instance.close();
-    }
 }
 
 impl Database {

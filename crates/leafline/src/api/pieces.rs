@@ -2,8 +2,8 @@
 
 use super::arrow::{ArrowBatches, ArrowLayout};
 use super::connection::Connection;
-use super::database::Shared;
 use super::error::{Error, Result};
+use super::shared::Shared;
 use super::value::{Params, parameters};
 use arrow_schema::SchemaRef;
 use leafline_sql::{ColumnMeta, Cut, Outcome, QueryPieces};
@@ -104,7 +104,7 @@ impl Pieces {
         }
         connection.close_discarded();
         let rows = connection.session.run_piece(&self.pieces, number)?;
-        Ok(ArrowBatches::new(connection, Outcome::Rows(rows)))
+        Ok(ArrowBatches::new(&mut connection.session, Outcome::Rows(rows)))
     }
 }
 

@@ -1,9 +1,8 @@
 //! Rows of a statement, one by one.
 
-use super::connection::Connection;
 use super::error::{Error, Result};
 use super::value::FromValue;
-use leafline_sql::{Chunk, ChunkValues, ColumnMeta, Outcome, RowStream};
+use leafline_sql::{Chunk, ChunkValues, ColumnMeta, Outcome, RowStream, Session};
 use leafline_types::column::{text_at, value_at};
 use leafline_types::{Value, ValueRef, convert};
 use std::fmt;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 /// Iterates over the rows of a statement, computed as they are read. Ends after an error. Dropping it ends the
 /// statement.
 pub struct Rows<'c> {
-    connection: &'c mut Connection,
+    session: &'c mut Session,
     columns: Arc<[ColumnMeta]>,
     stream: Option<RowStream>,
     /// The current chunk of rows, and its number of rows.
@@ -21,12 +20,12 @@ pub struct Rows<'c> {
 }
 
 impl<'c> Rows<'c> {
-    pub(crate) fn new(connection: &'c mut Connection, outcome: Outcome) -> Rows<'c> {
+    pub(crate) fn new(session: &'c mut Session, outcome: Outcome) -> Rows<'c> {
         let (columns, stream) = match outcome {
             Outcome::Rows(stream) => (stream.columns().clone(), Some(stream)),
             Outcome::Done(_) => (Arc::from([]), None),
         };
-        Rows { connection, columns, stream, chunk: None, row: 0 }
+        Rows { session, columns, stream, chunk: None, row: 0 }
     }
 
     /// Returns the columns.
@@ -42,7 +41,7 @@ impl<'c> Rows<'c> {
                 return Ok(Some(row));
             }
             let Some(stream) = &mut self.stream else { return Ok(None) };
-            let next = stream.next_chunk(&mut self.connection.session);
+            let next = stream.next_chunk(self.session);
             if !matches!(next, Ok(Some(_))) {
                 self.stream = None;
             }

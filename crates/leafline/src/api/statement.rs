@@ -1,34 +1,21 @@
 //! Prepared statements.
 
 use super::connection::{Connection, ExecuteResult};
+use super::dropped_statements::DroppedStatements;
 use super::error::{Error, Result};
 use super::rows::Rows;
 use super::value::{Params, put_parameters};
 use leafline_sql::{ColumnMeta, Outcome, Prepared};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-/// Statements that were dropped and that their connection has yet to close.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct DroppedStatements(Arc<Dropped>);
-
-#[derive(Default, Debug)]
-struct Dropped {
-    any: AtomicBool,
-    ids: Mutex<Vec<u32>>,
-}
-
-impl DroppedStatements {
-    pub(crate) fn take(&self) -> Vec<u32> {
-        if !self.0.any.load(Ordering::Acquire) || !self.0.any.swap(false, Ordering::AcqRel) {
-            return Vec::new();
-        }
-        std::mem::take(&mut *self.0.ids.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn add(&self, id: u32) {
-        self.0.ids.lock().unwrap_or_else(PoisonError::into_inner).push(id);
-        self.0.any.store(true, Ordering::Release);
+impl Connection {
+    /// Prepares one statement, to be run often. Its parameters are `?`.
+    ///
+    /// # Errors
+    /// MySQL's, as far as they do not depend on the parameters.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
+        self.close_discarded();
+        let prepared = self.session.prepare(sql)?;
+        Ok(Statement { prepared, home: self.discarded.clone() })
     }
 }
 
@@ -61,10 +48,6 @@ pub struct Statement {
 }
 
 impl Statement {
-    pub(crate) fn new(connection: &Connection, prepared: Prepared) -> Statement {
-        Statement { prepared, home: connection.discarded.clone() }
-    }
-
     /// Returns the number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.prepared.parameters
@@ -90,11 +73,11 @@ impl Statement {
     /// 1210 if the number of parameters is wrong; [`Error::ForeignStatement`]; MySQL's.
     pub fn query<'c>(&self, connection: &'c mut Connection, params: impl Params) -> Result<Rows<'c>> {
         let outcome = self.start(connection, params)?;
-        Ok(Rows::new(connection, outcome))
+        Ok(Rows::new(&mut connection.session, outcome))
     }
 
     fn start(&self, connection: &mut Connection, params: impl Params) -> Result<Outcome> {
-        if !Arc::ptr_eq(&self.home.0, &connection.discarded.0) {
+        if !self.home.is(&connection.discarded) {
             return Err(Error::ForeignStatement);
         }
         connection.close_discarded();

@@ -6,8 +6,8 @@
 mod reader;
 mod sniff;
 
+use super::super::args::ImportOptions;
 use super::input;
-use super::options::ImportOptions;
 use super::report::Report;
 use super::target::{Column, Target};
 use crate::failure::Failure;

@@ -4,7 +4,7 @@
 
 mod column;
 
-use super::options::ImportOptions;
+use super::super::args::ImportOptions;
 use super::report::Report;
 use super::target::{Column, Target};
 use crate::failure::Failure;

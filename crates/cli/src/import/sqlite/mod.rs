@@ -16,7 +16,7 @@
 mod schema;
 mod types;
 
-use super::options::ImportOptions;
+use super::super::args::ImportOptions;
 use super::report::Report;
 use crate::failure::Failure;
 use crate::link::{literal, quoted};

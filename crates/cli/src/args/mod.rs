@@ -3,10 +3,16 @@
 //! `leafline DIR` is short for `leafline shell DIR`, where DIR has a slash, is `.` or `..`, or exists, and is not
 //! the name of a verb.
 
-use super::backup::BackupOptions;
-use super::dump::DumpOptions;
-use super::import::ImportOptions;
-use super::restore::RestoreOptions;
+mod backup;
+mod dump;
+mod import;
+mod restore;
+
+pub use backup::BackupOptions;
+pub use dump::{Compatible, DumpFormat, DumpOptions};
+pub use import::ImportOptions;
+pub use restore::RestoreOptions;
+
 use super::size::Size;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::ffi::{OsStr, OsString};
@@ -311,7 +317,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     }
 }
 
-pub fn parse_threads(text: &str) -> Result<usize, String> {
+fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if (1..=1024).contains(&threads) => Ok(threads),
         _ => Err("a number from 1 to 1024".into()),

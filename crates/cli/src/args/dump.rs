@@ -1,7 +1,6 @@
-//! `leafline dump` on the command line.
+//! The options of `leafline dump`.
 
 use super::super::size::Size;
-use super::compressed::Compression;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -44,7 +43,7 @@ pub struct DumpOptions {
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// Tables that are dumped at a time, with --output [default: one for each core]
-    #[arg(long, value_name = "N", requires = "output", value_parser = super::super::args::parse_threads)]
+    #[arg(long, value_name = "N", requires = "output", value_parser = super::parse_threads)]
     pub threads: Option<usize>,
     /// Certificates, in PEM form, one of which has signed that of the server at an address, or is it (server-cert.pem in a directory of
     /// Leafline's); without it any certificate is taken
@@ -53,17 +52,6 @@ pub struct DumpOptions {
     /// Memory for pages
     #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
     pub buffer_pool_size: Size,
-}
-
-impl DumpOptions {
-    /// The compression of the files.
-    pub fn compression(&self) -> Compression {
-        match (self.gzip, self.compress) {
-            (true, _) => Compression::Gzip,
-            (false, true) => Compression::Zstd,
-            (false, false) => Compression::None,
-        }
-    }
 }
 
 /// How rows are written.

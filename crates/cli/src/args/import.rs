@@ -1,7 +1,7 @@
-//! `leafline import` on the command line.
+//! The options of `leafline import`.
 
-use super::super::args::OpenArguments;
 use super::super::size::Size;
+use super::OpenArguments;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub struct ImportOptions {
     #[arg(long)]
     pub skip_unsupported: bool,
     /// Tables that are read at a time, with --from [default: one for each core]
-    #[arg(long, value_name = "N", requires = "from", value_parser = super::super::args::parse_threads)]
+    #[arg(long, value_name = "N", requires = "from", value_parser = super::parse_threads)]
     pub threads: Option<usize>,
     /// Certificates, in PEM form, one of which has signed that of the server of --from, or is it; without it any certificate is taken
     #[arg(long, value_name = "FILE", requires = "from")]
