@@ -1,7 +1,8 @@
 //! Writes a statement with literals instead of its parameters.
 
 use crate::definition_text::literal;
-use leafline_syntax::lexer::{LexMode, TokenKind, tokenize};
+use leafline_syntax::LexMode;
+use leafline_syntax::lexer::{TokenKind, tokenize};
 use leafline_types::convert::to_text;
 use leafline_types::{SqlType, Value};
 use std::fmt::Write;

@@ -5,7 +5,7 @@
 //! A literal with an introducer is rewritten too unless clients speak UTF-8, because its value is the bytes that were
 //! sent.
 
-use super::lexer::LexMode;
+use super::lex_mode::LexMode;
 use leafline_types::{Charset, MysqlError};
 use std::borrow::Cow;
 use std::fmt::Write as _;

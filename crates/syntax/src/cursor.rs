@@ -7,10 +7,10 @@ use leafline_types::memory::server;
 use super::ParseLimits;
 use super::ast::{Expr, Ident, Into, Span, StatementHints, TableName, TextString};
 use super::error::{syntax_error, unsupported};
-use super::lexer::{LexMode, Lexer, Symbol, Token, TokenKind};
+use super::lex_mode::LexMode;
+use super::lexer::{Lexer, Symbol, Token, TokenKind};
 use super::literal::{bit_bytes, hex_bytes, unquote, variable_name};
 use super::reserved::is_reserved;
-use super::stored::Concatenation;
 
 /// The result of a rule of the grammar.
 pub type Parsed<T> = Result<T, MysqlError>;
@@ -83,6 +83,14 @@ fn check_name<'n>(name: &'n str, wrong: impl FnOnce(&'n str) -> MysqlError) -> P
         true => Err(wrong(name)),
         false => Ok(()),
     }
+}
+
+/// The positions of the `||` operators of a concatenation, and the concatenation's beginning and end.
+#[derive(Debug, Clone)]
+pub(super) struct Concatenation {
+    pub start: u32,
+    pub operators: Vec<u32>,
+    pub end: u32,
 }
 
 /// A recursive-descent parser over one statement's tokens.

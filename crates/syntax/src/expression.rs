@@ -20,9 +20,8 @@
 //! built the expression: `a LIKE b + c` ends before `+`.
 
 use super::ast::{BinaryOp, CastKind, CastTarget, CompareOp, Expr, ExprKind, Ident, IsTest, Span, UnaryOp};
-use super::cursor::{Parsed, Parser};
+use super::cursor::{Concatenation, Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
-use super::stored::Concatenation;
 
 pub(super) const OR: u8 = 1;
 const XOR: u8 = 2;

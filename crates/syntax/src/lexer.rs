@@ -10,6 +10,7 @@
 //! `/*+ .. */` is a token directly after SELECT, INSERT, REPLACE, UPDATE and DELETE, a comment elsewhere.
 
 use super::ast::Span;
+use super::lex_mode::LexMode;
 
 /// The version of version comments that are executed here and skipped by MySQL and MariaDB, for features that only
 /// this server has.
@@ -98,25 +99,6 @@ pub enum Symbol {
     Colon,
     Arrow,
     ArrowText,
-}
-
-/// The parts of `sql_mode` that change tokens or the grammar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LexMode {
-    /// ANSI_QUOTES: double quotes hold identifiers.
-    pub ansi_quotes: bool,
-    /// NO_BACKSLASH_ESCAPES: a backslash is an ordinary character.
-    pub no_backslash_escapes: bool,
-    /// PIPES_AS_CONCAT: `||` concatenates strings.
-    pub pipes_as_concat: bool,
-    /// IGNORE_SPACE: blanks may separate a function's name from its parenthesis.
-    pub ignore_space: bool,
-    /// REAL_AS_FLOAT: REAL means FLOAT.
-    pub real_as_float: bool,
-    /// HIGH_NOT_PRECEDENCE: NOT binds as tightly as `!`.
-    pub high_not_precedence: bool,
-    /// NO_DIR_IN_CREATE: DATA DIRECTORY and INDEX DIRECTORY are ignored.
-    pub no_directories: bool,
 }
 
 /// All tokens of `sql`; the last one is [`TokenKind::End`].

@@ -36,6 +36,7 @@ mod grant;
 mod handler;
 mod hint;
 mod json_table;
+mod lex_mode;
 pub mod lexer;
 mod lift;
 mod literal;
@@ -67,7 +68,8 @@ pub use account_id::AccountId;
 pub use bytes::statement_text;
 pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 
-pub use lexer::{LexMode, OWN_VERSION};
+pub use lex_mode::LexMode;
+pub use lexer::OWN_VERSION;
 pub use lift::{ColumnKind, Lifted, lift};
 pub use normalized::normalized;
 pub use privilege::{Privilege, Privileges, Reach};

@@ -1,6 +1,6 @@
 //! The values of literal tokens, with escapes resolved and digits decoded.
 
-use super::lexer::LexMode;
+use super::lex_mode::LexMode;
 
 /// The value of a quoted token (`'..'`, `".."`, `` `..` ``). `source` includes the quotes.
 ///

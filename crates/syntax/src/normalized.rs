@@ -3,7 +3,8 @@
 //! One blank separates tokens. A literal or parameter becomes `?`, a list of values `...`, and a list of rows of
 //! values a single such row.
 
-use super::lexer::{LexMode, Lexer, Symbol, TokenKind};
+use super::lex_mode::LexMode;
+use super::lexer::{Lexer, Symbol, TokenKind};
 
 /// The normalized rows of several values, and of a single value.
 const ROW_OF_MANY: &str = " ( ... )";

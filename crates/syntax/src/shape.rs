@@ -6,7 +6,8 @@
 //! parameters of a kept plan ([`lift`](super::lift)): some literals decide types, headings, positions and limits, and
 //! a plan that depends on such a literal serves only that value.
 
-use super::lexer::{LexMode, Lexer, TokenKind};
+use super::lex_mode::LexMode;
+use super::lexer::{Lexer, TokenKind};
 use super::literal::unquote;
 use leafline_types::{Decimal, Value};
 

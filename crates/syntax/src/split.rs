@@ -1,6 +1,7 @@
 //! Splitting a script into statements.
 
-use super::lexer::{LexMode, Lexer, Symbol, TokenKind};
+use super::lex_mode::LexMode;
+use super::lexer::{Lexer, Symbol, TokenKind};
 
 /// The statements of a script, without the semicolons between them. Semicolons in strings, quoted names and comments
 /// do not count. Pieces without any token are left out. Text that cannot be lexed is part of the last piece. Comments

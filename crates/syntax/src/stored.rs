@@ -5,8 +5,9 @@
 
 use super::ParseLimits;
 use super::ast::{CheckDefinition, GeneratedDefinition, TableName};
-use super::cursor::{Parsed, Parser};
-use super::lexer::{LexMode, Symbol, Token, TokenKind, tokenize};
+use super::cursor::{Concatenation, Parsed, Parser};
+use super::lex_mode::LexMode;
+use super::lexer::{Symbol, Token, TokenKind, tokenize};
 use super::literal::unquote;
 
 impl Parser<'_> {
@@ -99,14 +100,6 @@ impl Parser<'_> {
         }
         Ok(CheckDefinition { name, expression, enforced })
     }
-}
-
-/// The positions of the `||` operators of a concatenation, and the concatenation's beginning and end.
-#[derive(Debug, Clone)]
-pub(super) struct Concatenation {
-    pub start: u32,
-    pub operators: Vec<u32>,
-    pub end: u32,
 }
 
 /// Finds the `||` operators that concatenate strings, as they do only under PIPES_AS_CONCAT, and the positions of the

@@ -1,7 +1,7 @@
 //! Definitions: databases, tables, views, stored programs, columns and keys.
 
 use super::{AccountName, Expr, Ident, PartitionBy, Query, Span, TableName};
-use crate::lexer::LexMode;
+use crate::lex_mode::LexMode;
 use leafline_types::words::{CheckOption, ReferentialAction, ViewAlgorithm};
 
 /// `CREATE DATABASE [IF NOT EXISTS] name [options]`.
