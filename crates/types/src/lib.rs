@@ -7,6 +7,7 @@
 //! | `value` | types and values |
 //! | `decimal`, `temporal`, `json` | MySQL's rules for decimals, dates and times, and documents |
 //! | `collation` | character sets, and how strings compare |
+//! | `codec` | the bytes of fixed-width values |
 //! | `key` | the bytes that an index orders by |
 //! | `row` | the bytes that a row is stored as |
 //! | `column` | the Arrow form in which values travel |
@@ -23,6 +24,7 @@ pub mod collation;
 pub mod column;
 pub mod convert;
 pub mod decimal;
+mod double;
 pub mod error;
 pub mod json;
 pub mod key;
@@ -31,6 +33,7 @@ pub mod output;
 pub mod progress;
 pub mod result_column;
 pub mod row;
+mod short;
 pub mod statement;
 pub mod temporal;
 #[cfg(test)]
@@ -39,12 +42,11 @@ pub mod value;
 pub mod words;
 
 pub use base64::{ALPHABET as BASE64_ALPHABET, base64_text};
-pub use codec::{CodecError, extend_short};
 pub use collation::{Charset, Collation};
 pub use column::{Batch, ColumnBuilder, TextBuilder, TextColumns, append_text, text_at, value_at};
 pub use convert::{StoreContext, store_cast};
 pub use decimal::Decimal;
-pub use error::MysqlError;
+pub use error::{CodecError, MysqlError};
 pub use json::Json;
 pub use key::{
     KeyPart, decode_part, decode_value, encode_part, encode_stored_text, is_restorable, prefix_successor,
@@ -55,6 +57,7 @@ pub use row::{
     ColumnLayout, DecodedRows, EntryFormat, Missing, NumberSet, OverflowRef, RowBlock, RowDecoder, RowLayout,
     StringPlace,
 };
+pub use short::extend_short;
 pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit, Time};
 pub use value::{Coercibility, ExprType, Members, Origin, SqlType, Value, ValueRef};

@@ -163,7 +163,7 @@ fn rules_for_parts(v: &Value, cx: &EvalContext<'_>) -> DateRules {
 /// text and numbers.
 pub(crate) fn day_and_time(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<DateTime>, MysqlError> {
     let rules = cx.sql_mode.dates.without_zeros();
-    Ok(read_datetime(v, rules, cx)?.filter(|t| DateRules::ANY.without_zeros().admit(*t)))
+    Ok(read_datetime(v, rules, cx)?.filter(|t| t.is_admitted(DateRules::ANY.without_zeros())))
 }
 
 fn read_datetime(

@@ -23,8 +23,8 @@
 
 use arrow_buffer::i256;
 
-use super::CodecError;
 use crate::decimal::Decimal;
+use crate::error::CodecError;
 use crate::temporal::{Date, DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
@@ -161,14 +161,14 @@ impl Fixed {
 
     /// Appends the value in the form of a row.
     pub(crate) fn encode_row(self, v: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        let integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v, ty))?;
+        let integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v.kind(), ty))?;
         out.extend_from_slice(&integer.to_le_bytes()[..self.width()]);
         Ok(())
     }
 
     /// Appends the value in the form of an ascending key.
     pub(crate) fn encode_key(self, v: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        let mut integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v, ty))?;
+        let mut integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v.kind(), ty))?;
         match (self, v) {
             (Fixed::Double, Value::Double(d)) => integer = i256::from_i128(ordered_bits(*d).into()),
             (Fixed::Single, Value::Double(d)) => {

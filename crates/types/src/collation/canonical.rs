@@ -7,122 +7,14 @@
 //! decide for all collations which character is plainer. They never change, so the forms never change, and the
 //! [differences](crate::key) on disk, which are made against the forms, stay valid.
 
+use super::characters::{Characters, NO_UTF8, Utf8, utf8, utf8_len};
 use super::table;
 use super::table::Entry;
 use super::unpacking::KeyWeights;
-use super::weights::{IGNORED, LONG, LevelWeights, Weights, implicit_character};
+use super::weights::{LevelWeights, Weights, implicit_character};
 
-/// Marks a byte in [`AsciiForms`] that is not the weight of a lone ASCII character.
-pub(super) const NO_ASCII_FORM: u8 = 0x80;
 /// Marks a missing character in [`Unit`].
 const NO_CHARACTER: u32 = u32::MAX;
-
-/// A character in UTF-8 and arbitrary bytes behind it; `ff` in front means that there is no character.
-type Utf8 = [u8; 4];
-
-const NO_UTF8: Utf8 = [0xff; 4];
-
-fn utf8(code_point: u32) -> Utf8 {
-    let mut bytes = [0; 4];
-    match char::from_u32(code_point) {
-        Some(character) => {
-            character.encode_utf8(&mut bytes);
-            bytes
-        }
-        None => NO_UTF8,
-    }
-}
-
-/// Returns the length of the character whose UTF-8 begins with `first`.
-#[inline]
-fn utf8_len(first: u8) -> usize {
-    match first {
-        0..0x80 => 1,
-        0x80..0xe0 => 2,
-        0xe0..0xf0 => 3,
-        _ => 4,
-    }
-}
-
-/// The two forms of each byte that is the weight of an ASCII character in keys.
-#[derive(Debug)]
-pub(crate) struct AsciiForms {
-    /// The first forms; [`NO_ASCII_FORM`] for other bytes.
-    pub(super) first: [u8; 256],
-    /// The second forms; [`NO_ASCII_FORM`] for other bytes.
-    pub(super) second: [u8; 256],
-}
-
-impl AsciiForms {
-    /// Makes the forms from the key bytes of the ASCII characters.
-    pub(super) const fn new(codes: &[u8; 128]) -> AsciiForms {
-        let (mut first, mut second) = ([NO_ASCII_FORM; 256], [NO_ASCII_FORM; 256]);
-        let mut c = 0u8;
-        while c < 128 {
-            let code = codes[c as usize];
-            if code != IGNORED && code != LONG {
-                let before = first[code as usize];
-                if before == NO_ASCII_FORM || (before.is_ascii_uppercase() && c.is_ascii_lowercase()) {
-                    first[code as usize] = c;
-                    second[code as usize] = c;
-                }
-            }
-            c += 1;
-        }
-        let mut c = b'a';
-        while c <= b'z' {
-            let code = codes[c as usize] as usize;
-            let capital = c.to_ascii_uppercase();
-            if first[code] == c && codes[capital as usize] as usize == code {
-                second[code] = capital;
-            }
-            c += 1;
-        }
-        AsciiForms { first, second }
-    }
-
-    /// Returns for each ASCII character the bits in which its forms differ.
-    pub(super) const fn case_bits(&self, codes: &[u8; 128]) -> [u8; 128] {
-        let mut bits = [0; 128];
-        let mut c = 0;
-        while c < 128 {
-            let code = codes[c] as usize;
-            bits[c] = self.first[code] ^ self.second[code];
-            c += 1;
-        }
-        bits
-    }
-
-    /// Returns the forms without those of `code`.
-    pub(super) const fn without(&self, code: u8) -> AsciiForms {
-        let (mut first, mut second) = (self.first, self.second);
-        first[code as usize] = NO_ASCII_FORM;
-        second[code as usize] = NO_ASCII_FORM;
-        AsciiForms { first, second }
-    }
-
-    /// Whether `code` is the weight of an ASCII character.
-    #[inline]
-    pub(super) fn has(&self, code: u8) -> bool {
-        self.first[usize::from(code)] != NO_ASCII_FORM
-    }
-
-    /// Returns the first or the second forms.
-    #[inline]
-    pub(super) fn forms(&self, second: bool) -> &[u8; 256] {
-        if second { &self.second } else { &self.first }
-    }
-}
-
-/// Maps weights to characters.
-#[derive(Debug)]
-pub(crate) struct Characters {
-    /// The two forms of each weight, by weight.
-    forms: Vec<[Utf8; 2]>,
-    /// For each byte that begins a weight in keys, the first such weight and how many there are. None where decoding
-    /// needs to see the bytes behind, or where a weight's other bytes are not its place among these weights.
-    leads: [[u16; 2]; 256],
-}
 
 /// Returns how plain a character is; the plainer, the less.
 fn plainness(code_point: u32) -> (bool, bool, u16, u32) {
@@ -154,54 +46,48 @@ const CAPITAL: u16 = 0x08;
 const HIRAGANA: u16 = 0x0e;
 const KATAKANA: u16 = 0x11;
 
-impl Characters {
-    fn of(weights: &Weights) -> Characters {
-        let level = &weights.levels[0];
-        let mut forms: Vec<[u32; 2]> = Vec::new();
-        for code_point in (0..level.end_of_own_weights()).filter(|c| char::from_u32(*c).is_some()) {
-            let Some(w) = level.only_weight(code_point) else { continue };
-            let w = usize::from(w);
-            if forms.len() <= w {
-                forms.resize(w + 1, [NO_CHARACTER; 2]);
-            }
-            let [first, second] = &mut forms[w];
-            let new = plainness(code_point);
-            if *first == NO_CHARACTER || new < plainness(*first) {
-                *first = code_point;
-            }
-            let (_, accent, ..) = new;
-            if matches!(case(code_point), CAPITAL | KATAKANA)
-                && !accent
-                && (*second == NO_CHARACTER || new < plainness(*second))
-            {
-                *second = code_point;
-            }
+/// Finds the characters of all weights of a collation.
+fn characters_of(weights: &Weights) -> Characters {
+    let level = &weights.levels[0];
+    let mut forms: Vec<[u32; 2]> = Vec::new();
+    for code_point in (0..level.end_of_own_weights()).filter(|c| char::from_u32(*c).is_some()) {
+        let Some(w) = level.only_weight(code_point) else { continue };
+        let w = usize::from(w);
+        if forms.len() <= w {
+            forms.resize(w + 1, [NO_CHARACTER; 2]);
         }
-        for [first, second] in &mut forms {
-            if *second == NO_CHARACTER {
-                *second = *first;
-            }
+        let [first, second] = &mut forms[w];
+        let new = plainness(code_point);
+        if *first == NO_CHARACTER || new < plainness(*first) {
+            *first = code_point;
         }
-        let forms = forms.into_iter().map(|forms| forms.map(utf8)).collect();
-        let mut leads = weights.packing.leads();
-        for (code, lead) in leads.iter_mut().enumerate() {
-            let is_space = weights.pads && code == usize::from(weights.ascii[usize::from(b' ')]);
-            if is_space || weights.has_implicit(lead[0]) {
-                *lead = [0; 2];
-            }
+        let (_, accent, ..) = new;
+        if matches!(case(code_point), CAPITAL | KATAKANA)
+            && !accent
+            && (*second == NO_CHARACTER || new < plainness(*second))
+        {
+            *second = code_point;
         }
-        Characters { forms, leads }
     }
-
-    #[inline]
-    fn forms(&self, w: u16) -> [Utf8; 2] {
-        self.forms.get(usize::from(w)).copied().unwrap_or([NO_UTF8; 2])
+    for [first, second] in &mut forms {
+        if *second == NO_CHARACTER {
+            *second = *first;
+        }
     }
+    let forms = forms.into_iter().map(|forms| forms.map(utf8)).collect();
+    let mut leads = weights.packing.leads();
+    for (code, lead) in leads.iter_mut().enumerate() {
+        let is_space = weights.pads && code == usize::from(weights.ascii[usize::from(b' ')]);
+        if is_space || weights.has_implicit(lead[0]) {
+            *lead = [0; 2];
+        }
+    }
+    Characters { forms, leads }
 }
 
 impl Weights {
     fn characters(&self) -> &Characters {
-        self.characters.get_or_init(|| Characters::of(self))
+        self.characters.get_or_init(|| characters_of(self))
     }
 }
 

@@ -18,10 +18,11 @@
 //! lower byte is below every longer run, so below the end, and a run followed by a higher byte is above. Nothing
 //! needs an escape, and only strings with spaces within grow.
 //!
-//! Under collations with weights the bytes are those of [`crate::collation`], module `packing`; they end with `00`.
+//! Under collations with weights the bytes are those of `format`; they end with `00`.
 
-use crate::codec::{CodecError, extend_short};
-use crate::collation::{Collation, trim_spaces, weights_len};
+use super::{Collation, trim_spaces, weights_len};
+use crate::error::CodecError;
+use crate::short::extend_short;
 
 /// Strings of up to this many bytes are faster scanned and copied than split at special bytes.
 const SHORT: usize = 16;
@@ -50,7 +51,7 @@ pub(crate) fn encode_string(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
 
 /// Appends the common prefix of the keys of all strings that begin with `s`. Trailing spaces under PAD SPACE have no
 /// fixed key bytes, so they are left out.
-pub(super) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
     if collation.append_weights_prefix(s, out) {
         return;
     }
@@ -80,7 +81,7 @@ pub(super) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec
 
 /// Appends the common prefix of the keys of the beginnings (`most` characters each) of all strings whose first
 /// weights are those of `s`: see `expr::prefix_range`. Returns whether `s` has that many.
-pub(super) fn encode_beginning(collation: Collation, s: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
+pub(crate) fn encode_beginning(collation: Collation, s: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
     let s = if collation.pads_space() { trim_spaces(s) } else { s };
     if let Some(cut) = collation.append_first_weights(s, most, out) {
         return cut;
@@ -90,7 +91,7 @@ pub(super) fn encode_beginning(collation: Collation, s: &[u8], most: usize, out:
 }
 
 /// A string read from a key: as it stands there, or rebuilt without the second bytes.
-pub(super) enum DecodedString<'a> {
+pub(crate) enum DecodedString<'a> {
     Borrowed(&'a [u8]),
     Rebuilt(Vec<u8>),
 }
@@ -138,7 +139,7 @@ fn next_special(collation: Collation, key: &[u8], from: usize, mask: u8) -> Resu
 }
 
 /// Returns the length of the string at the front of `key`, each byte XORed with `mask`.
-pub(super) fn skip_string(collation: Collation, key: &[u8], mask: u8) -> Result<usize, CodecError> {
+pub(crate) fn skip_string(collation: Collation, key: &[u8], mask: u8) -> Result<usize, CodecError> {
     if collation.is_weighted() {
         return weights_len(key, mask).ok_or(CodecError::Truncated {
             what: "string in a key",
@@ -159,7 +160,7 @@ pub(super) fn skip_string(collation: Collation, key: &[u8], mask: u8) -> Result<
 
 /// Reads the string at the front of `key`, each byte XORed with `mask`; without trailing spaces under PAD SPACE.
 /// Returns it with its length in the key.
-pub(super) fn decode_string(
+pub(crate) fn decode_string(
     collation: Collation,
     key: &[u8],
     mask: u8,

@@ -25,14 +25,21 @@
 //! | `languages` | tailorings of UCA 9.0.0                                       |
 //! | `table`     | weight tables                                                 |
 //! | `weights`   | turns strings into weights; compares                          |
+//! | `format`    | the format of weights in keys                                 |
 //! | `packing`   | packs weights into the bytes of keys                          |
 //! | `unpacking` | unpacks weights from the bytes of keys                        |
 //! | `search`    | finds a string in another                                     |
 //! | `canonical` | turns weights back into the plainest characters that have them |
+//! | `ascii_forms`, `characters` | the tables for that                          |
+//! | `key_strings` | the bytes of a string in keys                              |
 
+mod ascii_forms;
 mod canonical;
+mod characters;
 pub mod charset;
 mod codes;
+mod format;
+pub(crate) mod key_strings;
 mod languages;
 mod packing;
 mod rows;
@@ -387,7 +394,7 @@ impl Collation {
     /// Appends bytes whose order under `memcmp` is the collation's. No string's bytes are a prefix of another's, so
     /// another sort key may follow them. An index stores them.
     pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
-        crate::key::encode_string(self, s, out);
+        key_strings::encode_string(self, s, out);
     }
 
     /// Appends the key bytes of a string; returns whether the collation is weighted, and appends nothing if it is
@@ -476,7 +483,7 @@ impl Collation {
 
 /// Returns the length of a weighted string key at the front of `key`, each byte XORed with `mask`.
 pub(crate) fn weights_len(key: &[u8], mask: u8) -> Option<usize> {
-    key.iter().position(|&b| b == packing::END ^ mask).map(|end| end + 1)
+    key.iter().position(|&b| b == format::END ^ mask).map(|end| end + 1)
 }
 
 impl fmt::Debug for Collation {

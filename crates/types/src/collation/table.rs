@@ -9,7 +9,7 @@
 //! | entries       | 256 each         | 0: no weight; below `8000`: the weight; `ffff`: not in the table; else `8000` + an expansion |
 //! | starts        | expansions + 1   | where each expansion's weights begin                                       |
 //! | weights       |                  | the weights of expansions                                                  |
-//! | leads         | 2 each           | ranges of weights, first and count: see `packing`                          |
+//! | leads         | 2 each           | ranges of weights, first and count: see `format`                           |
 //!
 //! Keys on disk hold these weights. Changing a table changes the format of databases; then
 //! `tables_keep_their_hashes` fails.

@@ -1,10 +1,10 @@
-//! Unpacks the weights of the first level from the key of a string: see [`super::packing`].
+//! Unpacks the weights of the first level from the key of a string: see [`super::format`].
 //!
 //! Keys come from pages, so bytes that are no valid key end the weights; [`KeyWeights::has_failed`] tells that apart
 //! from the end of the string.
 
-use super::canonical::NO_ASCII_FORM;
-use super::packing::{
+use super::ascii_forms::NO_ASCII_FORM;
+use super::format::{
     END, FIRST_LEAD, IMPLICIT, LEVEL_SEPARATOR, Packing, RUN_FOREVER, RUN_THEN_HIGHER, RUN_THEN_LOWER,
     SECOND_IMPLICIT,
 };

@@ -7,7 +7,7 @@
 //! `fbe1`.
 //!
 //! ASCII has a table with one byte per character, in the order of the weights. It is the byte in keys, see
-//! [`super::packing`]. [`IGNORED`] stands for no weight and [`LONG`] for a weight that takes more bytes.
+//! [`super::format`]. [`IGNORED`] stands for no weight and [`LONG`] for a weight that takes more bytes.
 //!
 //! Unicode Technical Standard #10 defines the algorithm and the meaning of tables. As in MySQL, a weight belongs to
 //! one character, except for the contractions of some languages: sequences such as `ch` in Czech, in which all
@@ -20,10 +20,11 @@ use std::convert::Infallible;
 use std::sync::OnceLock;
 
 use super::Charset;
-use super::canonical::{AsciiForms, Characters};
+use super::ascii_forms::AsciiForms;
+use super::characters::Characters;
 use super::codes::Tailoring;
+use super::format::{self, IGNORED, LONG, Packing};
 use super::languages::{self, Language};
-use super::packing::{self, Packing};
 use super::table::{self, Entry, WeightTable, Words};
 
 /// The rules by which a collation with weights compares.
@@ -145,11 +146,6 @@ enum Absent {
     /// This weight; a Hangul syllable has it once per letter.
     Constant(u16),
 }
-
-/// In the ASCII table: a character without weights.
-pub(super) const IGNORED: u8 = 0;
-/// In the ASCII table: a character whose weights take more than a byte in a key.
-pub(super) const LONG: u8 = 0xff;
 
 const REPLACEMENT: u16 = 0xfffd;
 /// The first number that is not a code point.
@@ -284,7 +280,7 @@ impl Weights {
     /// Whether a weight is the first of two implicit ones.
     #[inline]
     pub(super) fn has_implicit(&self, w: u16) -> bool {
-        matches!(self.packing, Packing::Leads(_)) && packing::IMPLICIT.contains(&w)
+        matches!(self.packing, Packing::Leads(_)) && format::IMPLICIT.contains(&w)
     }
 
     /// Compares two strings.
@@ -645,10 +641,10 @@ fn leads_of_languages() -> Words {
     })
 }
 
-/// Appends the key bytes of a level after the first: see [`packing`].
+/// Appends the key bytes of a level after the first: see [`format`].
 pub(super) fn pack_level(level: &'static Level, s: &[u8], out: &mut Vec<u8>) {
     out.extend(level.weights(s).map(|w| match level.absent {
-        Absent::Constant(COMMON_SECONDARY) => packing::secondary(w),
+        Absent::Constant(COMMON_SECONDARY) => format::secondary(w),
         _ => w as u8,
     }));
 }

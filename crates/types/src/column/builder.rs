@@ -13,8 +13,8 @@ use arrow_schema::DataType;
 
 use super::arrow_type;
 use super::text::{TextBuilder, check_room, text_of};
-use crate::codec::CodecError;
 use crate::decimal::{Decimal, pow10_i128, pow10_i256};
+use crate::error::CodecError;
 use crate::value::{SqlType, Value};
 
 /// Builds an Arrow column. The codecs of rows and keys push into the variants directly.

@@ -35,9 +35,9 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::codec::CodecError;
 use crate::collation::Charset;
 use crate::decimal::Decimal;
+use crate::error::CodecError;
 use crate::json::Json;
 use crate::temporal::{Date, DateTime, Time};
 use crate::value::{SqlType, Value};

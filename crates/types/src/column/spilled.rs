@@ -13,7 +13,7 @@ use arrow_buffer::{ToByteSlice, i256};
 use arrow_schema::DataType;
 
 use super::{Batch, ColumnBuilder};
-use crate::codec::CodecError;
+use crate::error::CodecError;
 use crate::value::SqlType;
 
 /// Appends a row of some columns to `out`.

@@ -6,8 +6,9 @@
 use arrow_array::StringArray;
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 
-use crate::codec::{CodecError, extend_short};
+use crate::error::CodecError;
 use crate::memory::server;
+use crate::short::extend_short;
 
 /// The most bytes of strings in one column: Arrow's offsets are `i32`.
 pub(super) const MAX_STRING_BYTES: usize = i32::MAX as usize;

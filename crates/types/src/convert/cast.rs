@@ -1,10 +1,12 @@
 //! CAST, and the conversions of operands for arithmetic and comparison. A bad value is a warning, never an error.
 
-use super::json::value_for_cast;
+use super::document::sql_value;
+use super::json::{cast_to_json, value_for_cast};
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
-use super::text::{bit_bytes, f64_text, fitting, to_text};
+use super::text::{bit_bytes, fitting, text_of_member, to_text};
 use super::time::{cast_time, cast_year};
 use crate::decimal::Decimal;
+use crate::double::f64_text;
 use crate::error::MysqlError;
 use crate::statement::Warnings;
 use crate::temporal::{DateRules, DateTime, Time, fraction_unit};
@@ -35,11 +37,11 @@ pub fn cast(
                 None => return cast(&Value::Int(0), &SqlType::BIGINT, to, rules, warnings),
             }
         }
-        _ => super::members::text_of_member(v, from, to),
+        _ => text_of_member(v, from, to),
     };
     let v = converted.as_ref().unwrap_or(v);
     Ok(match to {
-        SqlType::Json => return super::json::cast_to_json(v, from),
+        SqlType::Json => return cast_to_json(v, from),
         SqlType::Null => return Err(MysqlError::internal("a cast to NULL")),
         SqlType::Double | SqlType::Real { single: false, .. } => {
             to_f64(v, warnings).map_or(Value::Null, Value::Double)
@@ -318,7 +320,7 @@ pub fn to_datetime(v: &Value, rules: DateRules) -> Result<Option<DateTime>, Mysq
         Value::Decimal(d) => decimal_datetime(d, rules),
         Value::Double(d) => Decimal::from_f64(*d).as_ref().and_then(|d| decimal_datetime(d, rules)),
         Value::Time(_) => None,
-        Value::Json(json) => match crate::json::scalar::sql_value(json.view()) {
+        Value::Json(json) => match sql_value(json.view()) {
             Some(v) => return to_datetime(&v, rules),
             None => None,
         },

@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn with_enough_room_it_is_the_text_of_the_number() {
         for number in [0.1, -0.1, 1.0 / 3.0, 1e15, 1e14, 1e22, 5e-324, f64::MAX, 123.456, 1e-15, 1e-16, 0.0] {
-            assert_eq!(fitted(number, 30), (crate::convert::f64_text(number), true));
+            assert_eq!(fitted(number, 30), (crate::double::f64_text(number), true));
         }
     }
 }

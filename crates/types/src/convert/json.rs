@@ -1,12 +1,12 @@
 //! Converts between documents and SQL values.
 
+use super::context::StoreContext;
+use super::document::{node_of, sql_value};
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
-use super::store::{StoreContext, store_cast};
 use crate::error::MysqlError;
-use crate::json::{Item, Json, Node, View, parse::Failure, scalar, text};
+use crate::json::{Json, Node, parse::Failure};
 use crate::memory::MemoryBudget;
 use crate::statement::{CancelToken, Warnings};
-use crate::temporal::DateRules;
 use crate::value::{SqlType, Value};
 
 /// The column name in messages about a document that is not in a column.
@@ -53,7 +53,7 @@ fn argument_error(failure: Failure, function: &str, argument: usize) -> MysqlErr
 pub fn to_json(v: &Value, ty: &SqlType) -> Result<Json, MysqlError> {
     match v {
         Value::Json(json) => Ok(json.clone()),
-        other => Json::new(&scalar::node_of(other, ty)?),
+        other => Json::new(&node_of(other, ty)?),
     }
 }
 
@@ -72,25 +72,6 @@ pub(super) fn value_for_cast(json: &Json, to: &SqlType, warnings: &mut Warnings)
         warnings.warn(MysqlError::json_value_for_cast(target_name(to), NO_COLUMN, 1));
     }
     found
-}
-
-/// Converts a document for a column of another type. A text column takes the document's text.
-pub(super) fn store_from_json(
-    json: &Json,
-    to: &SqlType,
-    nullable: bool,
-    cx: &mut StoreContext<'_>,
-) -> Result<Value, MysqlError> {
-    match convertible(json, to) {
-        Some(v) => store_cast(&v, &SqlType::Null, to, nullable, cx),
-        None => {
-            cx.refuse(MysqlError::json_value_for_cast(target_name(to), cx.column, cx.row))?;
-            if to.is_temporal() && nullable {
-                return Ok(Value::Null);
-            }
-            store_cast(&Value::Int(0), &SqlType::BIGINT, to, nullable, cx)
-        }
-    }
 }
 
 /// Converts a value for a JSON column: parses a text, takes a document, refuses other values. Error 1301 if the
@@ -112,7 +93,7 @@ pub(super) fn store_json(v: &Value, cx: &StoreContext<'_>) -> Result<Value, Mysq
     json.no_larger_than(cx.max_document).map(Value::Json)
 }
 
-fn target_name(to: &SqlType) -> &'static str {
+pub(super) fn target_name(to: &SqlType) -> &'static str {
     match to {
         SqlType::Decimal { .. } => "DECIMAL",
         SqlType::Date => "DATE",
@@ -125,8 +106,8 @@ fn target_name(to: &SqlType) -> &'static str {
 
 /// Returns the SQL value of a document if it converts to `to`: numbers, truth values and wholly numeric texts convert
 /// to numbers, dates and texts to dates.
-fn convertible(json: &Json, to: &SqlType) -> Option<Value> {
-    let v = scalar::sql_value(json.view())?;
+pub(super) fn convertible(json: &Json, to: &SqlType) -> Option<Value> {
+    let v = sql_value(json.view())?;
     let possible = match &v {
         Value::String(text) if to.is_temporal() => !text.is_empty(),
         Value::String(text) if to.is_real() => f64_prefix(text.as_bytes()).is_clean(),
@@ -138,54 +119,6 @@ fn convertible(json: &Json, to: &SqlType) -> Option<Value> {
         _ => !to.is_temporal(),
     };
     possible.then_some(v)
-}
-
-/// Computes JSON_VALUE's result from a part of a document: NULL for null, otherwise a value of type `to`.
-///
-/// # Errors
-/// 1406, 3155 and 3156 if the conversion would change the value.
-pub fn returned(part: View<'_>, to: &SqlType) -> Result<Value, MysqlError> {
-    let column = "json_value";
-    let mut warnings = Warnings::new();
-    let converted = match part.item() {
-        Item::Null => return Ok(Value::Null),
-        _ if *to == SqlType::Json => return Ok(Value::Json(Json::of_view(part))),
-        _ if to.is_string() => {
-            let text = Value::string(text::unquoted(part));
-            let converted = super::cast(&text, &SqlType::Null, to, DateRules::DAYS, &mut warnings)?;
-            return match warnings.count() {
-                0 => Ok(converted),
-                _ => Err(MysqlError::data_too_long(column, 1)),
-            };
-        }
-        _ => {
-            let refused = || MysqlError::json_value_for_cast(target_name(to), column, 1);
-            convertible(&Json::of_view(part), to).ok_or_else(refused)?
-        }
-    };
-    let v = super::cast(&converted, &SqlType::Null, to, DateRules::DAYS, &mut warnings)?;
-    let wrapped = to.is_unsigned() && matches!(converted, Value::Int(..0));
-    if warnings.count() > 0 || wrapped || v.is_null() {
-        return Err(MysqlError::json_value_out_of_range(target_name(to), column, 1));
-    }
-    Ok(v)
-}
-
-/// Converts a part of a document, which is not null, for a column of JSON_TABLE.
-///
-/// # Errors
-/// 3156 if the part does not convert to the type, 3669 if the column cannot hold the value.
-pub fn stored_part(part: View<'_>, to: &SqlType, cx: &mut StoreContext<'_>) -> Result<Value, MysqlError> {
-    let v = match to.is_string() || to.has_members() {
-        true => Value::string(text::unquoted(part)),
-        false => {
-            let refused = || MysqlError::json_value_for_cast(target_name(to), cx.column, cx.row);
-            convertible(&Json::of_view(part), to).ok_or_else(refused)?
-        }
-    };
-    let column = cx.column;
-    store_cast(&v, &SqlType::Null, to, true, cx)
-        .map_err(|_| MysqlError::json_table_value_out_of_range(column))
 }
 
 /// Makes a document of a truth value.

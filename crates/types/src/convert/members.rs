@@ -1,20 +1,9 @@
 //! Assignment to ENUM, SET and BIT.
 
 use super::cast::to_decimal;
-use super::store::StoreContext;
+use super::context::StoreContext;
 use crate::error::MysqlError;
-use crate::value::{Members, SqlType, Value};
-
-/// Converts a value of type ENUM or SET for a column of another type: a column that is not numeric takes the text.
-/// None, which keeps the number, for a numeric column and for values of other types.
-pub(super) fn text_of_member(v: &Value, from: &SqlType, to: &SqlType) -> Option<Value> {
-    match (from, v) {
-        (SqlType::Enum(_) | SqlType::Set(_), Value::UInt(_)) if !to.is_numeric() && from != to => {
-            super::to_text(v, from).map(Value::String)
-        }
-        _ => None,
-    }
-}
+use crate::value::{Members, Value};
 
 /// Returns the number of a value that is not a text, rounded; None if it is out of range.
 fn rounded_number(v: &Value, cx: &mut StoreContext<'_>) -> Option<u64> {

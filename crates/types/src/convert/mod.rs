@@ -6,21 +6,25 @@
 //! far as possible, with a warning.
 
 mod cast;
+mod context;
+mod document;
 mod fitted;
 mod json;
 mod members;
 mod number;
+mod part;
 mod store;
 mod text;
 mod time;
 
 pub use cast::{cast, to_datetime, to_decimal, to_f64};
 pub use cast::{datetime_number, time_number};
-pub use json::parse_json_within;
-pub use json::{parse_json, returned, stored_part, to_json, truth_json};
+pub use context::StoreContext;
+pub use json::{parse_json, parse_json_within, to_json, truth_json};
 pub use number::{Prefix, decimal_prefix, f64_prefix};
-pub use store::{StoreContext, local, store_cast, utc};
-pub use text::{bit_bytes, f64_text, to_text};
+pub use part::{returned, stored_part};
+pub use store::{local, store_cast, utc};
+pub use text::{bit_bytes, to_text};
 pub use time::{compared_year, dated, to_time};
 
 #[cfg(test)]

@@ -1,77 +1,21 @@
 //! Converts a value that is assigned to a column.
 
 use super::cast::{datetime_to_integer, to_datetime, to_decimal, to_single};
+use super::context::StoreContext;
 use super::fitted::fitted;
-use super::json::{store_from_json, store_json};
-use super::members::{store_bit, store_enum, store_set, text_of_member};
+use super::json::{convertible, store_json, target_name};
+use super::members::{store_bit, store_enum, store_set};
 use super::number::{decimal_prefix, f64_prefix};
-use super::text::{bit_bytes, f64_text, fitting, to_text};
+use super::text::{bit_bytes, fitting, text_of_member, to_text};
 use super::time::{store_time, store_year};
 use crate::codec::fixed::TIMESTAMP_END;
-use crate::collation::{Charset, trim_spaces};
+use crate::collation::trim_spaces;
 use crate::decimal::Decimal;
+use crate::double::f64_text;
 use crate::error::MysqlError;
-use crate::statement::Warnings;
+use crate::json::Json;
 use crate::temporal::{BadTemporal, Date, DateRules, DateTime, Zone};
 use crate::value::{SqlType, Value};
-
-/// The column and session settings for an assignment, and where its warnings go.
-#[derive(Debug)]
-pub struct StoreContext<'a> {
-    /// The column's name, for messages.
-    pub column: &'a str,
-    /// The character set of the column's text.
-    pub charset: Charset,
-    /// The row's number in the statement, from 1, for messages.
-    pub row: u64,
-    /// `STRICT_TRANS_TABLES`: an assignment that would change the value is an error. Otherwise the value is changed,
-    /// with a warning.
-    pub strict: bool,
-    /// Which dates are stored although no such day exists.
-    pub dates: DateRules,
-    /// The session's time zone, for storing and reading a TIMESTAMP.
-    pub zone: &'a Zone,
-    /// `max_allowed_packet`: the size of the largest document in bytes.
-    pub max_document: usize,
-    /// The statement's diagnostics.
-    pub warnings: &'a mut Warnings,
-}
-
-impl StoreContext<'_> {
-    /// Returns the error in strict mode, otherwise adds it as a warning.
-    pub(super) fn refuse(&mut self, e: MysqlError) -> Result<(), MysqlError> {
-        if self.strict {
-            return Err(e);
-        }
-        self.warnings.warn(e);
-        Ok(())
-    }
-
-    /// Returns `error` in strict mode, otherwise adds `warning`.
-    pub(super) fn refuse_or(&mut self, error: MysqlError, warning: MysqlError) -> Result<(), MysqlError> {
-        self.refuse(if self.strict { error } else { warning })
-    }
-
-    pub(super) fn out_of_range(&mut self) -> Result<(), MysqlError> {
-        let e = MysqlError::out_of_range(self.column, self.row);
-        self.refuse(e)
-    }
-
-    pub(super) fn truncated(&mut self) -> Result<(), MysqlError> {
-        let e = MysqlError::data_truncated(self.column, self.row);
-        self.refuse(e)
-    }
-
-    pub(super) fn note_truncated(&mut self) {
-        self.warnings.note(MysqlError::data_truncated(self.column, self.row));
-    }
-
-    /// Refuses a value with 1366: `value` is not a `kind`.
-    pub(super) fn incorrect(&mut self, kind: &str, value: &str) -> Result<(), MysqlError> {
-        let e = MysqlError::incorrect_value(kind, value, self.column, self.row);
-        self.refuse(e)
-    }
-}
 
 /// Converts `v`, of type `from`, for a column of type `to`; `nullable` says whether the column can hold NULL.
 ///
@@ -137,6 +81,25 @@ pub fn store_cast(
             })
         }
         (_, integer) => store_integer(v, integer, cx),
+    }
+}
+
+/// Converts a document for a column of another type. A text column takes the document's text.
+fn store_from_json(
+    json: &Json,
+    to: &SqlType,
+    nullable: bool,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    match convertible(json, to) {
+        Some(v) => store_cast(&v, &SqlType::Null, to, nullable, cx),
+        None => {
+            cx.refuse(MysqlError::json_value_for_cast(target_name(to), cx.column, cx.row))?;
+            if to.is_temporal() && nullable {
+                return Ok(Value::Null);
+            }
+            store_cast(&Value::Int(0), &SqlType::BIGINT, to, nullable, cx)
+        }
     }
 }
 
@@ -333,8 +296,8 @@ fn store_temporal(
             }
             found.and_then(|found| found.in_zone(cx.zone).ok_or(BadTemporal::Day))
         }
-        Value::Date(d) if rules.admit(d.to_datetime()) => Ok(d.to_datetime()),
-        Value::DateTime(t) if rules.admit(*t) => Ok(*t),
+        Value::Date(d) if d.to_datetime().is_admitted(rules) => Ok(d.to_datetime()),
+        Value::DateTime(t) if t.is_admitted(rules) => Ok(*t),
         Value::Date(_) | Value::DateTime(_) => Err(BadTemporal::Day),
         other => to_datetime(other, rules).ok().flatten().ok_or(BadTemporal::Spelling),
     };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::decimal::Decimal;
+use crate::double::f64_text;
 use crate::statement::Warnings;
 use crate::temporal::{Date, DateTime};
 use crate::value::{SqlType, Value};

@@ -1,12 +1,9 @@
 //! Converts values to the text that CONCAT, the text protocol and the shell print.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
+use crate::double::f64_text;
 use crate::value::{SqlType, Value};
-
-/// Doubles with the point more than this many digits away are printed with an exponent.
-const MOST_PLAIN_DIGITS: i32 = 15;
 
 /// Converts a value to text; None for NULL. `ty` is its type. It decides how many digits of the second's fraction a
 /// DATETIME or TIME shows (for a type without a precision, six if there is a fraction), and how a YEAR, ZEROFILL or
@@ -57,6 +54,17 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
     })
 }
 
+/// Converts a value of type ENUM or SET for a column of another type: a column that is not numeric takes the text.
+/// None, which keeps the number, for a numeric column and for values of other types.
+pub(super) fn text_of_member(v: &Value, from: &SqlType, to: &SqlType) -> Option<Value> {
+    match (from, v) {
+        (SqlType::Enum(_) | SqlType::Set(_), Value::UInt(_)) if !to.is_numeric() && from != to => {
+            to_text(v, from).map(Value::String)
+        }
+        _ => None,
+    }
+}
+
 /// Pads the text of a number with the zeros that ZEROFILL asks for.
 fn zeros_before(text: String, ty: &SqlType) -> String {
     match ty.zerofill_width() {
@@ -77,25 +85,6 @@ fn single_text(d: f64) -> String {
         Ok(rounded) => f64_text(rounded),
         Err(_) => f64_text(d),
     }
-}
-
-/// Writes a double with the fewest digits that read back as the same double: plainly from 10^-15 up to 15 digits,
-/// otherwise with an exponent (`1e15`, `1.5e-20`).
-pub fn f64_text(d: f64) -> String {
-    if !d.is_finite() {
-        return d.to_string();
-    }
-    let scientific = format!("{d:e}");
-    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
-    // Digits before the point: 0 for 0.1, -1 for 0.01.
-    let point = exponent.parse::<i32>().unwrap_or(0) + 1;
-    if (1 - MOST_PLAIN_DIGITS..=MOST_PLAIN_DIGITS).contains(&point) {
-        let mut plain = String::new();
-        // Display writes the shortest plain form of a double.
-        let _ = write!(plain, "{d}");
-        return plain;
-    }
-    format!("{mantissa}e{exponent}")
 }
 
 /// Returns how many bytes of `text` fit in `max_bytes`, in whole characters.

@@ -1,7 +1,8 @@
 //! TIME and YEAR: casts and assignments.
 
+use super::context::StoreContext;
+use super::document::sql_value;
 use super::number::{decimal_prefix, whole_prefix};
-use super::store::StoreContext;
 use super::text::to_text;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
@@ -58,7 +59,7 @@ fn spelled(v: &Value, rules: DateRules) -> Option<Spelled> {
                 had_date: found.had_date,
             })
         }
-        Value::Json(json) => spelled(&crate::json::scalar::sql_value(json.view())?, rules),
+        Value::Json(json) => spelled(&sql_value(json.view())?, rules),
         Value::Int(n) => number(&Decimal::from_i64(*n)),
         Value::UInt(n) => number(&Decimal::from_u64(*n)),
         Value::Decimal(d) => number(d),

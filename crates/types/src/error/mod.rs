@@ -4,8 +4,10 @@
 //! their own errors to these. Clients and tests distinguish errors by number.
 
 mod catalogue;
+mod codec;
 
 pub use catalogue::{CATALOGUE, errno};
+pub use codec::CodecError;
 
 use std::fmt::{Arguments, Write};
 

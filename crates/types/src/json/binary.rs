@@ -29,9 +29,8 @@ use std::cmp::Ordering;
 
 use super::node::{Members, Node, key_order};
 use super::{Key, MAX_DEPTH};
-use crate::codec::CodecError;
 use crate::decimal::Decimal;
-use crate::error::MysqlError;
+use crate::error::{CodecError, MysqlError};
 use crate::output::room_for;
 use crate::temporal::{Date, DateTime, Time};
 

@@ -9,7 +9,7 @@
 //! | [`path`]   | path expressions, and the values they select                            |
 //! | [`edit`]   | changes of a tree at the place that a path names                        |
 //! | [`order`]  | keys whose byte order is the order of documents                         |
-//! | [`scalar`] | conversion between SQL values and documents                             |
+//! | [`kind`]   | the names of the kinds of values                                        |
 //!
 //! A document is at most [`MAX_DEPTH`] deep: a scalar is 1 deep, an array one more than its deepest cell. Members of
 //! an object are ordered by the length of their names, then by the names' bytes; of several members with one name the
@@ -17,18 +17,17 @@
 
 pub mod binary;
 pub mod edit;
+pub mod kind;
 pub mod node;
 pub mod order;
 pub mod parse;
 pub mod path;
-pub mod scalar;
 pub mod text;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::codec::CodecError;
-use crate::error::MysqlError;
+use crate::error::{CodecError, MysqlError};
 use crate::statement::CancelToken;
 
 pub use binary::{Item, View};

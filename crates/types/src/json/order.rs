@@ -18,9 +18,9 @@
 use std::cmp::Ordering;
 
 use super::binary::{Item, View};
-use super::scalar::{is_bit, is_blob};
-use crate::Collation;
-use crate::key::encode_string;
+use super::kind::{is_bit, is_blob};
+use crate::collation::Collation;
+use crate::collation::key_strings::encode_string;
 
 /// Compares two documents.
 pub fn compare(a: View<'_>, b: View<'_>) -> Ordering {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use super::MAX_DEPTH;
 use super::binary::{Item, View};
-use crate::convert::f64_text;
+use crate::double::f64_text;
 use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop};
 
 /// A destination of text.

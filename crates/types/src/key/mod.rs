@@ -9,8 +9,8 @@
 //! | fixed-width types     | big-endian, sign bit flipped (see `codec::fixed` for the widths)                  |
 //! | DOUBLE, FLOAT         | big-endian bits; negative: all inverted, otherwise the sign bit set; -0.0 is 0.0 |
 //! | NO PAD string, bytes  | each byte, `00` as `00 ff`; then `00 00`                                         |
-//! | PAD SPACE string      | see `strings`                                                                    |
-//! | string with weights   | packed weights, see `collation::packing`; then `00`                              |
+//! | PAD SPACE string      | see `collation::key_strings`                                                     |
+//! | string with weights   | packed weights, see `collation::format`; then `00`                               |
 //! | JSON                  | the bytes of `json::order`, as of a NO PAD string; in no index                   |
 //! | descending            | all bytes of the part inverted, the marker too: NULL comes last                  |
 //! | prefix of a string    | as above, of the string's [beginning](Collation::beginning)                      |
@@ -20,13 +20,15 @@
 //! bytes lose can be stored beside them: see `difference`.
 
 mod difference;
-mod strings;
 
-use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::Narrow;
 use crate::collation::Collation;
+use crate::collation::key_strings::{
+    DecodedString, decode_string, encode_beginning, encode_string, encode_string_prefix, skip_string,
+};
 use crate::column::ColumnBuilder;
+use crate::error::CodecError;
 use crate::json;
 use crate::temporal::Date;
 use crate::value::{SqlType, Value};
@@ -35,8 +37,6 @@ pub(crate) use difference::{
     PlainCase, append_differences, difference_len, difference_of, has_difference, restore_text,
     restore_value, verify as verify_difference,
 };
-pub(crate) use strings::encode_string;
-use strings::{DecodedString, decode_string, encode_beginning, encode_string_prefix, skip_string};
 
 /// One part of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -141,7 +141,7 @@ fn encode_ascending(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), 
         (Some(collation), Value::String(s)) => {
             encode_string(collation, part.key_prefix(collation, s.as_bytes()), out);
         }
-        _ => return Err(CodecError::mismatch(v, &part.ty)),
+        _ => return Err(CodecError::mismatch(v.kind(), &part.ty)),
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use super::decoder::{RowDecoder, Step};
 use super::overflow::Missing;
 use super::walked::KeyValues;
 use super::{Place, Slot, stored_value, string};
-use crate::codec::CodecError;
 use crate::column::{Batch, ColumnBuilder};
+use crate::error::CodecError;
 use crate::row::decoder::Origin;
 use crate::value::{SqlType, Value, ValueRef};
 

@@ -9,10 +9,10 @@ use super::entry::{EntryFormat, Source};
 use super::overflow::Missing;
 use super::walked::{KeyValues, KeyWalkPart, whole};
 use super::{Place, Slot, string};
-use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::{Narrow, RUN};
 use crate::column::ColumnBuilder;
+use crate::error::CodecError;
 use crate::key::{KeyPart, decode_part, decode_value, is_restorable, skip_part};
 use crate::value::{SqlType, Value};
 

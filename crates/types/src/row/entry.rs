@@ -2,7 +2,7 @@
 
 use super::overflow::OverflowReplacement;
 use super::{ColumnLayout, OverflowRef, RowLayout, Slot, StringPlace, row_version};
-use crate::codec::CodecError;
+use crate::error::CodecError;
 use crate::key::{
     KeyPart, append_differences, decode_value, difference_len, difference_of, encode_part, has_difference,
     is_restorable, restore_value, skip_part, verify_difference,

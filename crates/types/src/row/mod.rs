@@ -26,6 +26,7 @@
 //! `expr` test rows before they are decoded.
 
 mod block;
+mod decoded;
 mod decoder;
 mod entry;
 mod number_set;
@@ -33,19 +34,20 @@ mod overflow;
 mod walked;
 
 use self::overflow::OverflowReplacement;
-use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::Narrow;
 use crate::collation::Collation;
 use crate::column::ColumnBuilder;
+use crate::error::CodecError;
 use crate::json::Json;
 use crate::value::{SqlType, Value};
 
 pub use block::RowBlock;
+pub use decoded::DecodedRows;
 pub use decoder::RowDecoder;
 pub use entry::{DroppedColumn, EntryColumn, EntryFormat, Layouts};
 pub use number_set::NumberSet;
-pub use overflow::{DecodedRows, Missing, OverflowRef};
+pub use overflow::{Missing, OverflowRef};
 
 /// The properties of a column that its form in a row depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,7 +202,7 @@ impl RowLayout {
                 (true, Value::String(s)) => s.as_bytes(),
                 (false, Value::Bytes(b)) => &b[..],
                 (false, Value::Json(json)) => json.as_bytes(),
-                _ => return Err(CodecError::mismatch(v, &slot.ty)),
+                _ => return Err(CodecError::mismatch(v.kind(), &slot.ty)),
             };
             match &reference {
                 Some(outside) => outside.append(value, out),

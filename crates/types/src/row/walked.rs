@@ -1,9 +1,10 @@
 //! Key parts that are found by walking over the parts before them, among them strings that need the key and a
 //! difference.
 
-use crate::codec::{CodecError, extend_short};
 use crate::column::ColumnBuilder;
+use crate::error::CodecError;
 use crate::key::{KeyPart, PlainCase, difference_of, restore_text, restore_value};
+use crate::short::extend_short;
 use crate::value::Value;
 
 /// A key part whose offset differs between keys.

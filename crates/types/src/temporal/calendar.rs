@@ -11,6 +11,11 @@ pub(super) const MAX_DAY_NUMBER: i32 = 3_652_424;
 /// The day number of 0001-01-01.
 const FIRST_GREGORIAN: i32 = 366;
 
+/// Microseconds in a day.
+pub(super) const MICROS_PER_DAY: i64 = 86_400_000_000;
+/// Microseconds in a second.
+pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
+
 /// A date as year, month and day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CivilDate {

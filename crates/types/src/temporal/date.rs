@@ -3,9 +3,7 @@
 use std::fmt;
 
 use super::calendar::{EPOCH_DAY_NUMBER, MAX_DAY_NUMBER, week};
-use super::datetime::MICROS_PER_DAY;
-use super::parse::parse_datetime;
-use super::{BadTemporal, CivilDate, DateRules, DateTime, Interval, TemporalParse, WeekMode};
+use super::{CivilDate, WeekMode};
 
 /// A year from 0 to 9999, a month from 0 to 12, a day from 0 to 31. Most are days of the calendar; some are dates
 /// that MySQL stores although they do not exist (`0000-00-00`, `2024-00-10`, `2024-02-31`).
@@ -27,6 +25,12 @@ impl Date {
     #[inline]
     pub fn from_ordinal(ordinal: i32) -> Option<Self> {
         (0..=Self::MAX.0).contains(&ordinal).then_some(Date(ordinal))
+    }
+
+    /// Makes the date with this number, which is within its bounds.
+    #[inline]
+    pub(super) const fn of_ordinal(ordinal: i32) -> Self {
+        Date(ordinal)
     }
 
     /// Returns the number that stands for the date: 0 to 4,159,999.
@@ -88,34 +92,10 @@ impl Date {
         Self::from_epoch_days(self.epoch_days()?.checked_add(days)?)
     }
 
-    /// Reads a date in any of MySQL's spellings; a time of day is read and dropped.
-    pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<Date>, BadTemporal> {
-        let found = parse_datetime(text, rules)?;
-        let TemporalParse { value, truncated, has_time, fsp, offset } = found;
-        Ok(TemporalParse { value: value.date(), truncated, has_time, fsp, offset })
-    }
-
-    /// Reads a number such as 20240102 or 240102; a time of day (20240102030405) is read and dropped.
-    pub fn from_number(number: i64, rules: DateRules) -> Option<Self> {
-        DateTime::from_number(number, rules).map(DateTime::date)
-    }
-
     /// Returns the number 20240102.
     pub fn to_number(self) -> i64 {
         let c = self.civil();
         i64::from(c.year) * 10_000 + i64::from(c.month) * 100 + i64::from(c.day)
-    }
-
-    /// Returns midnight of the day.
-    #[inline]
-    pub fn to_datetime(self) -> DateTime {
-        DateTime::at(self, 0)
-    }
-
-    /// Returns the day plus an interval, or None where MySQL reports error 1441. A unit below a day gives a DATETIME:
-    /// add it to [`Date::to_datetime`], because here only the day of the result remains.
-    pub fn checked_add(self, interval: Interval) -> Option<Date> {
-        self.to_datetime().checked_add(interval).map(DateTime::date)
     }
 
     /// Returns 0 for Monday to 6 for Sunday, as `WEEKDAY`; None if month or day is zero.
@@ -139,21 +119,6 @@ impl Date {
     pub fn last_day_of_month(self) -> Option<Date> {
         let c = self.civil();
         Self::from_civil(c.year, c.month, super::days_in_month(c.year, c.month))
-    }
-}
-
-impl From<Date> for DateTime {
-    fn from(date: Date) -> Self {
-        date.to_datetime()
-    }
-}
-
-impl DateTime {
-    /// Returns its date.
-    #[inline]
-    pub fn date(self) -> Date {
-        // A DateTime's range is that of Date, so the quotient fits.
-        Date((self.ordinal() / MICROS_PER_DAY) as i32)
     }
 }
 

@@ -2,13 +2,8 @@
 
 use std::fmt;
 
-use super::parse::{number_to_civil, parse_datetime};
-use super::{BadTemporal, CivilDate, Date, DateRules, Interval, TemporalParse, days_in_month};
-
-/// Microseconds in a day.
-pub(super) const MICROS_PER_DAY: i64 = 86_400_000_000;
-/// Microseconds in a second.
-pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
+use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
+use super::{CivilDate, Date, DateRules, Interval, days_in_month};
 
 /// A date and a time of day, without a time zone. Like a [`Date`], its day need not exist.
 ///
@@ -84,7 +79,7 @@ impl DateTime {
 
     /// Makes the datetime of its parts, if the rules admit the date.
     pub fn from_civil(c: CivilDateTime, rules: DateRules) -> Option<Self> {
-        Self::from_any_civil(c).filter(|found| rules.admit(*found))
+        Self::from_any_civil(c).filter(|found| found.is_admitted(rules))
     }
 
     /// Makes the datetime of its parts, each within its bounds, whether the day exists or not.
@@ -95,6 +90,16 @@ impl DateTime {
         }
         let seconds = (i64::from(c.hour) * 60 + i64::from(c.minute)) * 60 + i64::from(c.second);
         Self::from_parts(date, seconds * MICROS_PER_SECOND + i64::from(c.microsecond))
+    }
+
+    /// Whether the rules accept it.
+    pub fn is_admitted(self, rules: DateRules) -> bool {
+        let c = self.date().civil();
+        match (self == DateTime::ZERO, c.month == 0 || c.day == 0) {
+            (true, _) => rules.zero,
+            (_, true) => rules.zero_parts,
+            _ => rules.beyond_month || c.day <= days_in_month(c.year, c.month),
+        }
     }
 
     /// Returns its parts.
@@ -110,21 +115,17 @@ impl DateTime {
         }
     }
 
+    /// Returns its date.
+    #[inline]
+    pub fn date(self) -> Date {
+        // The range is that of Date, so the quotient fits.
+        Date::of_ordinal((self.0 / MICROS_PER_DAY) as i32)
+    }
+
     /// Returns the microseconds since midnight.
     #[inline]
     pub fn micros_of_day(self) -> i64 {
         self.0 % MICROS_PER_DAY
-    }
-
-    /// Reads a datetime in any of MySQL's spellings. Keeps six digits of the fraction; a seventh rounds unless the
-    /// rules cut it.
-    pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<DateTime>, BadTemporal> {
-        parse_datetime(text, rules)
-    }
-
-    /// Reads a number such as 20240102030405, 240102030405, 20240102, 240102 or 0.
-    pub fn from_number(number: i64, rules: DateRules) -> Option<Self> {
-        Self::from_civil(number_to_civil(number)?, rules)
     }
 
     /// Returns the number 20240102030405, without the fraction.
@@ -183,6 +184,26 @@ impl DateTime {
     /// Shows `2024-01-02 03:04:05`, with `fsp` digits of the fraction (cut, not rounded).
     pub fn display(self, fsp: u8) -> impl fmt::Display {
         DisplayDateTime { value: self, fsp: fsp.min(6) }
+    }
+}
+
+impl Date {
+    /// Returns midnight of the day.
+    #[inline]
+    pub fn to_datetime(self) -> DateTime {
+        DateTime::at(self, 0)
+    }
+
+    /// Returns the day plus an interval, or None where MySQL reports error 1441. A unit below a day gives a DATETIME:
+    /// add it to [`Date::to_datetime`], because here only the day of the result remains.
+    pub fn checked_add(self, interval: Interval) -> Option<Date> {
+        self.to_datetime().checked_add(interval).map(DateTime::date)
+    }
+}
+
+impl From<Date> for DateTime {
+    fn from(date: Date) -> Self {
+        date.to_datetime()
     }
 }
 

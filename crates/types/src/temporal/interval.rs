@@ -1,6 +1,6 @@
 //! INTERVAL.
 
-use super::datetime::MICROS_PER_DAY;
+use super::calendar::MICROS_PER_DAY;
 
 /// The unit of an interval. A unit of several parts (`DAY_MINUTE`: days, hours and minutes) takes a text such as
 /// `'1 10:30'`.

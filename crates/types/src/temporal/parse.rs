@@ -9,8 +9,8 @@
 //! the value is kept, with a warning, in strict mode with an error. A time of day with seconds may be followed by an
 //! offset from UTC, `+05:30`.
 
-use super::datetime::MICROS_PER_SECOND;
-use super::{CivilDate, CivilDateTime, DateRules, DateTime, Zone, zone};
+use super::calendar::MICROS_PER_SECOND;
+use super::{CivilDate, CivilDateTime, Date, DateRules, DateTime, Zone, zone};
 
 /// The result of reading a date or datetime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,34 @@ struct Fields {
     end: usize,
 }
 
-pub(super) fn parse_datetime(text: &str, rules: DateRules) -> Result<TemporalParse<DateTime>, BadTemporal> {
+impl Date {
+    /// Reads a date in any of MySQL's spellings; a time of day is read and dropped.
+    pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<Date>, BadTemporal> {
+        let found = parse_datetime(text, rules)?;
+        let TemporalParse { value, truncated, has_time, fsp, offset } = found;
+        Ok(TemporalParse { value: value.date(), truncated, has_time, fsp, offset })
+    }
+
+    /// Reads a number such as 20240102 or 240102; a time of day (20240102030405) is read and dropped.
+    pub fn from_number(number: i64, rules: DateRules) -> Option<Self> {
+        DateTime::from_number(number, rules).map(DateTime::date)
+    }
+}
+
+impl DateTime {
+    /// Reads a datetime in any of MySQL's spellings. Keeps six digits of the fraction; a seventh rounds unless the
+    /// rules cut it.
+    pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<DateTime>, BadTemporal> {
+        parse_datetime(text, rules)
+    }
+
+    /// Reads a number such as 20240102030405, 240102030405, 20240102, 240102 or 0.
+    pub fn from_number(number: i64, rules: DateRules) -> Option<Self> {
+        Self::from_civil(number_to_civil(number)?, rules)
+    }
+}
+
+fn parse_datetime(text: &str, rules: DateRules) -> Result<TemporalParse<DateTime>, BadTemporal> {
     let bad = BadTemporal::Spelling;
     let text = text.as_bytes().trim_ascii_start();
     let compact_year = compact_year_digits(text);
@@ -98,7 +125,7 @@ pub(super) fn parse_datetime(text: &str, rules: DateRules) -> Result<TemporalPar
         microsecond: fraction,
     };
     let mut value = DateTime::from_any_civil(civil).ok_or(bad)?;
-    if !rules.admit(value) {
+    if !value.is_admitted(rules) {
         return Err(BadTemporal::Day);
     }
     // Digits after the sixth of the fraction: the first of them rounds, or all are cut.
@@ -187,7 +214,7 @@ fn read_fields(text: &[u8], compact_year: Option<usize>) -> Option<Fields> {
 
 /// Splits a number such as 20240102030405, 240102030405, 20240102, 240102 or 0 into its parts, which are not checked
 /// further.
-pub(super) fn number_to_civil(number: i64) -> Option<CivilDateTime> {
+fn number_to_civil(number: i64) -> Option<CivilDateTime> {
     const DAY_UNIT: i64 = 1_000_000;
     let full = match number {
         0 => 0,

@@ -1,7 +1,5 @@
 //! The rules for dates that do not exist, and for fractions that are too long.
 
-use super::{DateTime, days_in_month};
-
 /// The settings `NO_ZERO_DATE`, `NO_ZERO_IN_DATE`, `ALLOW_INVALID_DATES` and `TIME_TRUNCATE_FRACTIONAL` of
 /// `sql_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,20 +40,11 @@ impl DateRules {
     pub fn without_zeros(self) -> DateRules {
         DateRules { zero: false, zero_parts: false, ..self }
     }
-
-    /// Whether the rules accept a datetime.
-    pub fn admit(self, t: DateTime) -> bool {
-        let c = t.date().civil();
-        match (t == DateTime::ZERO, c.month == 0 || c.day == 0) {
-            (true, _) => self.zero,
-            (_, true) => self.zero_parts,
-            _ => self.beyond_month || c.day <= days_in_month(c.year, c.month),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::DateTime;
     use super::*;
 
     #[test]

@@ -7,7 +7,8 @@
 
 use std::fmt;
 
-use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, fraction_unit};
+use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
+use super::datetime::fraction_unit;
 use super::{BadTemporal, DateRules, DateTime};
 
 /// A span of time, in microseconds.

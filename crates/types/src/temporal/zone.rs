@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::civil;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
-use super::{DateTime, datetime::MICROS_PER_SECOND};
+use super::{DateTime, calendar::MICROS_PER_SECOND};
 
 /// The range of fixed offsets, in minutes east of UTC.
 const RANGE: std::ops::RangeInclusive<i32> = -839..=840;

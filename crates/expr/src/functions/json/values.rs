@@ -7,7 +7,7 @@ use crate::{EvalContext, Expr, build, truth};
 use leafline_types::collation::Collation;
 use leafline_types::convert::{parse_json_within, truth_json};
 use leafline_types::error::{MysqlError, errno};
-use leafline_types::json::{Item, Json, Key, Node, scalar, text};
+use leafline_types::json::{Item, Json, Key, Node, kind, text};
 use leafline_types::output::room_for;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
@@ -153,7 +153,7 @@ fn truth_value(cx: &mut EvalContext<'_>, _: Call<'_>, values: &[Value]) -> Resul
 
 fn json_type(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let json = document(cx, call, values, 0)?;
-    Ok(json.map_or(Value::Null, |json| Value::from(scalar::type_name(json.view()))))
+    Ok(json.map_or(Value::Null, |json| Value::from(kind::type_name(json.view()))))
 }
 
 fn valid(cx: &mut EvalContext<'_>, _: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {

@@ -1,10 +1,10 @@
 //! Restores values from the bytes of their keys and their differences.
 
 use super::{KIND_AT, MORE_SPACES, MORE_UNITS, NEGATIVE_ZERO, SPACES_AT, WAY, Way};
-use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
+use crate::collation::key_strings::decode_string;
 use crate::collation::{Collation, KeyUnits, Weights, weights_len};
-use crate::key::strings::decode_string;
+use crate::error::CodecError;
 use crate::key::{KeyPart, encode_part};
 use crate::value::Value;
 

@@ -7,8 +7,8 @@ use rand::seq::IndexedRandom;
 
 use super::write::append_difference;
 use super::*;
-use crate::codec::CodecError;
 use crate::collation::{Collation, WITH_DIFFERENCES};
+use crate::error::CodecError;
 use crate::key::encode_part;
 use crate::testing;
 use crate::value::Value;

@@ -1,8 +1,8 @@
 //! Computes and writes differences.
 
 use super::{KIND_AT, Kind, MORE_SPACES, MORE_UNITS, MOST, NEGATIVE_ZERO, SPACES_AT, Way};
-use crate::codec::CodecError;
 use crate::collation::{Collation, StringUnits, Weights, trim_spaces};
+use crate::error::CodecError;
 use crate::key::KeyPart;
 use crate::value::Value;
 
@@ -39,7 +39,7 @@ pub(super) fn append_difference(part: &KeyPart, v: &Value, out: &mut Vec<u8>) ->
         Value::Double(d) if d.to_bits() == (-0.0f64).to_bits() => out.extend_from_slice(NEGATIVE_ZERO),
         Value::Double(_) => {}
         Value::String(s) if part.ty.is_character() => of_string(part.collation, s, out),
-        _ => return Err(CodecError::mismatch(v, &part.ty)),
+        _ => return Err(CodecError::mismatch(v.kind(), &part.ty)),
     }
     Ok(())
 }
