@@ -19,8 +19,7 @@
 //! it would take space.
 
 use crate::device::{AlignedBuf, BLOCK, Env, File, IoQueue, OpenMode, ReadTarget};
-use crate::page::bytes;
-use crate::recovery::ATTEMPTS;
+use crate::page::{READ_ATTEMPTS, bytes};
 use crate::{Lsn, PageNo, Result, StorageError, StoreStats, page};
 use leafline_invariant::invariant;
 use std::sync::Arc;
@@ -177,7 +176,7 @@ impl Doublewrite {
             }
             // A sector that the device cannot read may still be writable: a device replaces such a sector when it is
             // written.
-            let intact = (0..ATTEMPTS).any(|_| data.read_at(&mut current, offset).is_ok())
+            let intact = (0..READ_ATTEMPTS).any(|_| data.read_at(&mut current, offset).is_ok())
                 && (page::verify(&current, page_no).is_ok() || current.iter().all(|byte| *byte == 0));
             if !intact {
                 data.write_at(copy, offset).map_err(|source| StorageError::io("write", "data", source))?;

@@ -17,30 +17,17 @@
 //! Dropping a mini-transaction after a change stops the store: the page in memory has a change that the log lacks.
 //! Dropping it before any change only unlatches.
 
+use crate::core::Inner;
 use crate::log::PAGE_GROUP;
 use crate::pool::{ExclusiveGuard, HeldPage, Latch, OwnedFrame, held};
 use crate::redo::{GROUP_OVERHEAD, PageRecord, RECORD_OVERHEAD};
-use crate::space::{AllocatedPage, ExtentNo, ExtentUse, FreshPages, SpaceRecord};
-use crate::store::Inner;
-use crate::{HandlerId, Lsn, PageKind, PageNo, RawPage, Reservation, Result, SegmentId, StorageError, page};
+use crate::space::{AllocatedPage, ExtentNo, ExtentUse, SpaceRecord};
+use crate::{
+    HandlerId, Lsn, PageClass, PageKind, PageNo, RawPage, Reservation, Result, SegmentId, StorageError, page,
+};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// The kind of tree page that an allocation is for. The two classes have separate extents, so that branch pages stay
-/// together and leaf pages are read ahead in runs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum PageClass {
-    /// Leaf pages.
-    Leaf,
-    /// Branch pages.
-    Branch,
-}
-
-impl PageClass {
-    /// Number of classes.
-    pub(crate) const COUNT: usize = 2;
-}
 
 /// A page latched by a mini-transaction. Valid for that mini-transaction only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -265,18 +252,12 @@ impl<'a> MiniTransaction<'a> {
         Ok(())
     }
 
-    /// Puts a page in use that was written past the pool and the log. Takes as many log bytes as
-    /// [`allocate`](Self::allocate).
-    ///
-    /// # Errors
-    /// `Misuse` if the page is not durable, or is in use already.
-    pub fn use_fresh(&mut self, fresh: &mut FreshPages, page: PageNo) -> Result<()> {
-        let (extent, usage, pages) = fresh.use_page(page)?;
+    /// Makes the commit put pages of an extent in use that were taken in memory and written past the log.
+    pub(crate) fn put_in_use(&mut self, extent: ExtentNo, usage: ExtentUse, pages: u64) {
         self.changed = true;
         self.inner.stats.pages_allocated.fetch_add(1, Ordering::Relaxed);
         let (map, descriptor) = self.inner.space.geometry.descriptor(extent);
         self.change_space(map, SpaceRecord::SetPages { descriptor, usage, pages });
-        Ok(())
     }
 
     /// Makes the commit give a page back.

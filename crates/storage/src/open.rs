@@ -1,7 +1,7 @@
 //! Opens a store: makes the files of a new one, or recovers an existing one.
 
-use crate::checkpoint::{Checkpointer, Recovered};
 use crate::control::{self, ControlData, ControlFile};
+use crate::core::{Checkpointer, Inner, Recovered};
 use crate::device::{AlignedBuf, File, IoQueue, OpenMode};
 use crate::doublewrite::{self, Doublewrite};
 use crate::log::{FlushPolicy, Log, LogOptions};
@@ -16,7 +16,6 @@ use crate::space::{
     self, DIRECTORY_ROOT, EXTENT_PAGES, ExtentUse, FIRST_USED, Geometry, Segment, Space, SpaceRecord,
     SpaceRedo, SpaceState,
 };
-use crate::store::Inner;
 use crate::warm_up;
 use crate::worker::ThreadName;
 use crate::{

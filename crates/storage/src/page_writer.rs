@@ -14,18 +14,18 @@
 //! **Warm-up**: at the start the thread reads in the pages that were in memory before, as far as there are free
 //! frames. From time to time it writes the list of the pages that are in memory ([`crate::warm_up`]).
 //!
-//! **Space**: the thread gives free space back to the file system, some in each round ([`crate::space`], file
-//! `release`). This needs a checkpoint that has passed the groups that freed the space. If there has been none for
+//! **Space**: the thread gives free space back to the file system, some in each round ([`crate::allocation`],
+//! file `release`). This needs a checkpoint that has passed the groups that freed the space. If there has been none for
 //! some time, the thread writes pages that were changed before, a batch a round.
 //!
 //! **Checkpoints** are recorded each time a good part of the log could be given back. If nobody uses the store, its
 //! pages are written, a batch a round, so that the next opening has little to do.
 
+use crate::allocation::ReleaseOutcome;
+use crate::core::Inner;
 use crate::doublewrite::BATCH_PAGES;
 use crate::log::LogSpace;
 use crate::pool::Latching;
-use crate::space::ReleaseOutcome;
-use crate::store::Inner;
 use crate::worker::{Next, OnPanic, ThreadName, Worker};
 use crate::{Lsn, PageNo, Result, StorageError};
 use std::io;

@@ -25,10 +25,10 @@
 use crate::control::ControlFile;
 use crate::device::Env;
 use crate::log::{LogPosition, LogReader, LogTail, PAGE_GROUP};
+use crate::options::{RecoveryProgress, RecoveryStep};
 use crate::pool::{Latch, PageCache};
 use crate::redo::{CHECKPOINT_KIND, Handlers, LogicalReplay, PageRecord, decode_group};
-use crate::space::{SpaceRecord, SpaceState};
-use crate::store::{RecoveryProgress, RecoveryStep};
+use crate::space::{self, SpaceRecord, SpaceState};
 use crate::{HandlerId, Lsn, LsnRange, PageNo, Result, SegmentId, SegmentState, StorageError, page};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -83,8 +83,6 @@ impl Crash<'_> {
     }
 }
 
-/// How often a page is read before it counts as unreadable. An occasional failure of the device is no damage.
-pub(crate) const ATTEMPTS: usize = 5;
 /// Bytes of log between two reports of progress while it is read.
 const REPORT: u64 = 1 << 20;
 /// Bytes of records that are replayed together. About as many bytes again are used to sort them by page.
@@ -295,7 +293,7 @@ impl<'a> Redo<'a> {
     /// Reads the page in. A page that the group formats need not be readable. Returns false if the group's records of
     /// the page are to be skipped.
     fn bring_in(&mut self, page: PageNo, formats: bool) -> Result<bool> {
-        self.cache.reach(page)?;
+        space::reach(self.cache, page)?;
         let mut frames = self.cache.take_frames(1)?;
         let Some(mut fault) = self.cache.pool.begin_fault(page, &mut frames) else { return Ok(true) };
         match self.read(page, fault.frame_mut()) {
@@ -317,7 +315,7 @@ impl<'a> Redo<'a> {
     fn read(&self, page: PageNo, frame: &mut [u8]) -> Result<(), String> {
         let offset = page.0 * self.cache.page_size as u64;
         let mut result = Ok(());
-        for _ in 0..ATTEMPTS {
+        for _ in 0..page::READ_ATTEMPTS {
             let read =
                 self.cache.data.read_at(frame, offset).map_err(|error| format!("cannot read it: {error}"));
             result = read.and_then(|()| page::verify(frame, page));

@@ -1,201 +1,17 @@
 //! The store: the public interface of this crate.
 
-use crate::checkpoint::Checkpointer;
+use crate::core::Inner;
 use crate::device::ReadSamples;
-use crate::log::{Log, LogSpace};
-use crate::log_writer::LogWriter;
-use crate::poison::Poison;
-use crate::pool::{PageCache, StopOnPanic};
-use crate::redo::{CHECKPOINT_KIND, Handlers};
-use crate::space::Space;
-use crate::worker::Worker;
+use crate::log::LogSpace;
+use crate::pool::StopOnPanic;
+use crate::redo::CHECKPOINT_KIND;
 use crate::{
-    CheckpointSource, Env, FlushPolicy, HandlerId, HeldPage, LockGuard, LogicalReplay, Lsn, LsnRange,
-    MemoryLoan, MiniTransaction, Optimistic, PageMerger, PageNo, RawPage, RecoveryReport, RedoHandler,
-    Reservation, Result, SalvagedStore, SegmentId, SharedGuard, StorageError, StoreStats,
+    CheckpointSource, Env, HandlerId, HeldPage, LogicalReplay, Lsn, LsnRange, MemoryLoan, MiniTransaction,
+    Optimistic, PageMerger, PageNo, RawPage, RecoveryReport, RedoHandler, Reservation, Result, SalvagedStore,
+    SegmentId, SharedGuard, StorageError, StoreOptions, StoreStats,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
-
-/// The options with which a store is opened.
-#[derive(Clone, Debug)]
-pub struct StoreOptions {
-    /// Bytes of a page: a power of two from 4096 to 65536. Only used when the store is created.
-    pub page_size: usize,
-    /// Memory for pages and their translation array, in bytes.
-    pub buffer_pool_bytes: u64,
-    /// Bytes that the redo log may grow to. It begins with a few MiB.
-    pub log_capacity_bytes: u64,
-    /// The time at which commits flush the log.
-    pub flush_log_at_commit: FlushPolicy,
-    /// Threads for transfers in batches where io_uring cannot be had or is not wanted. With zero, the caller does
-    /// every transfer.
-    pub io_threads: usize,
-    /// Whether transfers in batches go through io_uring where it can be had.
-    pub native_aio: bool,
-    /// Whether the pages that are in memory when the store is closed are read in when it is opened next. Needs
-    /// `background`.
-    pub warm_up: bool,
-    /// Called with the progress of recovery.
-    pub recovery_progress: Option<RecoveryProgress>,
-    /// Whether free extents become holes in the file, so that the file system can use their space. Free space at the
-    /// end of the file is given back in any case.
-    pub punch_holes: bool,
-    /// Whether the store is being restored from a backup. Opening then accepts an incomplete restore, and allocates
-    /// the space of its pages on the device.
-    pub restoring: bool,
-    /// Whether the store has threads of its own. Without them, pages are written when their frames are needed, and
-    /// checkpoints are made when called for or when log space runs out.
-    pub background: bool,
-}
-
-impl Default for StoreOptions {
-    fn default() -> StoreOptions {
-        StoreOptions {
-            page_size: 16384,
-            buffer_pool_bytes: 128 << 20,
-            log_capacity_bytes: 256 << 20,
-            flush_log_at_commit: FlushPolicy::default(),
-            io_threads: 4,
-            native_aio: true,
-            warm_up: true,
-            recovery_progress: None,
-            punch_holes: true,
-            restoring: false,
-            background: true,
-        }
-    }
-}
-
-/// The step that recovery is at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RecoveryStep {
-    /// Recovery reads the log.
-    Read {
-        /// Bytes read.
-        done: u64,
-    },
-    /// Recovery replays the log on pages.
-    Redo {
-        /// Bytes replayed.
-        done: u64,
-        /// Bytes to replay in all.
-        total: u64,
-    },
-}
-
-/// A function that is called from time to time with the progress of recovery.
-#[derive(Clone)]
-pub struct RecoveryProgress(Arc<dyn Fn(RecoveryStep) + Send + Sync>);
-
-impl RecoveryProgress {
-    /// Wraps the function.
-    pub fn new(report: impl Fn(RecoveryStep) + Send + Sync + 'static) -> RecoveryProgress {
-        RecoveryProgress(Arc::new(report))
-    }
-
-    pub(crate) fn report(&self, step: RecoveryStep) {
-        (self.0)(step);
-    }
-}
-
-impl std::fmt::Debug for RecoveryProgress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("RecoveryProgress")
-    }
-}
-
-/// Checkpoints in a row that may free nothing before a request for log space fails, or exceeds the limit.
-const MAX_FRUITLESS_CHECKPOINTS: u32 = 20;
-/// Pause between attempts to get log space, in a store without threads of its own.
-const LOG_PAUSE: Duration = Duration::from_millis(1);
-
-/// The state that the clones of a [`Store`] share.
-pub(crate) struct Inner {
-    pub(crate) cache: PageCache,
-    pub(crate) log: Log,
-    pub(crate) space: Space,
-    pub(crate) handlers: Handlers,
-    pub(crate) checkpointer: Checkpointer,
-    pub(crate) stats: Arc<StoreStats>,
-    pub(crate) poison: Arc<Poison>,
-    pub(crate) flush_policy: FlushPolicy,
-    pub(crate) report: RecoveryReport,
-    /// Absent in a store without threads of its own.
-    pub(crate) page_writer: OnceLock<Worker>,
-    /// Absent in a store without threads of its own, or if commits do not wait until they are durable.
-    pub(crate) log_writer: OnceLock<LogWriter>,
-    /// Whether a backup is being made.
-    pub(crate) backup_running: AtomicBool,
-    pub(crate) env: Arc<dyn Env>,
-    pub(crate) database_id: u64,
-    pub(crate) warm_up: bool,
-    /// Keeps others from opening the directory.
-    pub(crate) _lock: LockGuard,
-}
-
-impl Inner {
-    /// Ends the store's own threads, and waits for them.
-    fn stop_threads(&self) {
-        if let Some(page_writer) = self.page_writer.get() {
-            page_writer.stop();
-        }
-        if let Some(log_writer) = self.log_writer.get() {
-            log_writer.stop();
-        }
-    }
-
-    /// Writes the list of pages that are in memory, if it is wanted.
-    pub(crate) fn save_hot_pages(&self) -> Result<()> {
-        if !self.warm_up {
-            return Ok(());
-        }
-        // With many free frames, no page has had to prove its worth on probation.
-        let pages = match self.cache.pool.free_count() > 4 * self.cache.reserve() {
-            true => self.cache.pool.pages(),
-            false => self.cache.pool.settled_pages(),
-        };
-        crate::warm_up::save(&*self.env, self.database_id, pages)
-    }
-
-    /// Reserves log space, making some if there is too little. The caller holds no latch and no reservation.
-    pub(crate) fn reserve_log(&self, bytes: u64) -> Result<crate::log::LogReservation> {
-        crate::pool::held::assert_none("waiting for log space");
-        let mut fruitless = 0;
-        loop {
-            if let Some(reservation) = self.log.try_reserve(bytes)? {
-                return Ok(reservation);
-            }
-            if self.log.grow(bytes)? {
-                continue;
-            }
-            if self.checkpointer.is_held_back() {
-                return self.log.reserve_beyond_limit(bytes);
-            }
-            if let Some(page_writer) = self.page_writer.get() {
-                page_writer.wake();
-                return self.log.reserve(bytes);
-            }
-            self.log.check_disk(bytes)?;
-            let before = self.log.space();
-            self.checkpoint()?;
-            if self.log.space().is_unchanged_from(&before) {
-                // Other threads hold the space that is lacking, or the log would have to grow and cannot.
-                fruitless += 1;
-                if fruitless > MAX_FRUITLESS_CHECKPOINTS {
-                    if self.log.is_disk_full()? {
-                        return Err(StorageError::DiskFull);
-                    }
-                    if self.is_log_stuck() {
-                        return self.log.reserve_beyond_limit(bytes);
-                    }
-                }
-                std::thread::sleep(LOG_PAUSE);
-            }
-        }
-    }
-}
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Ends the store's own threads with the last clone of a [`Store`], even in the middle of a round, so that the
 /// directory can be opened again at once.
@@ -261,7 +77,6 @@ impl Store {
     /// the changes that were kept after the page had been evicted. Called once, before others use the store.
     ///
     /// # Errors
-    /// `Io` (the store is poisoned then), `Poisoned`.
     /// `Io` (the store is poisoned then), `Poisoned`.
     pub fn set_page_merger(
         &self,

@@ -2,7 +2,7 @@
 //! opened.
 //!
 //! The list is written when the store is closed, and every few minutes by the store's own thread
-//! ([`crate::background`]). That thread also reads the list at the start: it fetches the pages in page order, in
+//! ([`crate::page_writer`]). That thread also reads the list at the start: it fetches the pages in page order, in
 //! batches, as long as there are free frames, and evicts nothing. Pages on probation are not on the list, unless many
 //! frames are free: a scan that was under way is not repeated.
 //!

@@ -29,7 +29,7 @@
 //!   page in use that cannot be had in any of these ways is damaged: the backup fails.
 //! - *Pages are freed and used again.* As before a crash, the log formats them, or their content does not matter. The
 //!   backup looks at the use of an extent when it copies it; the log makes pages that come into use later.
-//! - *Pages are written past the log* ([`crate::space`], files `bulk` and `fresh`), behind the place that the backup
+//! - *Pages are written past the log* ([`crate::allocation`], files `bulk` and `fresh`), behind the place that the backup
 //!   has come to. They are recorded and copied again, at last while none is written, so that the backup has all of
 //!   each tree that is in use at the end.
 //! - *Free space goes back to the file system.* Then the log would speak of pages that are gone, so none goes back

@@ -24,6 +24,8 @@ pub const PAGE_HEADER: usize = 32;
 pub const MIN_PAGE_SIZE: usize = 4096;
 /// Largest supported page size, in bytes.
 pub const MAX_PAGE_SIZE: usize = 65536;
+/// How often a page is read before it counts as unreadable. An occasional failure of the device is no damage.
+pub(crate) const READ_ATTEMPTS: usize = 5;
 
 /// Version of the layouts of the store's own pages: superblock, space map, segment directory.
 const STORE_FORMAT: u8 = 1;

@@ -8,16 +8,14 @@
 //! |---|---|
 //! | frames lent × page size >= bytes lent | borrowed memory is not used for pages |
 //! | at most half of the frames that translation has left are lent | enough frames are left for pages |
-//! | a loan is given back when its [`MemoryLoan`] is dropped | the borrower has nothing else to do |
+//! | a loan is given back when its [`MemoryLoan`](crate::MemoryLoan) is dropped | the borrower has nothing else to do |
 //!
 //! Borrowing evicts pages and may write them, so the borrower must hold no latch. Borrow in steps of some KiB at
 //! least, not for every row.
 
-use super::cache::PageCache;
+use super::cache::{Lent, PageCache};
 use super::guard::OwnedFrame;
-use crate::store::Inner;
 use crate::{Result, StorageError};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The pool lends at most one in this many of the usable frames.
@@ -33,62 +31,6 @@ static LENT_BYTES: AtomicU64 = AtomicU64::new(0);
 /// it.
 pub fn lent_bytes() -> &'static AtomicU64 {
     &LENT_BYTES
-}
-
-/// The frames and bytes lent to all borrowers of one pool.
-#[derive(Default)]
-pub(crate) struct Lent {
-    bytes: u64,
-    frames: Vec<OwnedFrame>,
-}
-
-/// Memory borrowed from the pool. Dropping the loan gives it back.
-pub struct MemoryLoan {
-    inner: Arc<Inner>,
-    bytes: u64,
-}
-
-impl MemoryLoan {
-    /// Makes a loan of no bytes, which [`grow`](Self::grow) enlarges.
-    pub(crate) fn new(inner: &Arc<Inner>) -> MemoryLoan {
-        MemoryLoan { inner: Arc::clone(inner), bytes: 0 }
-    }
-
-    /// Returns the number of bytes borrowed.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Enlarges the loan by `bytes`. The caller holds no latch.
-    ///
-    /// # Errors
-    /// `MemoryExhausted` if the pool cannot spare `bytes`; the loan stays as it was. `Io` or `Poisoned` if writing
-    /// pages to make room failed.
-    pub fn grow(&mut self, bytes: u64) -> Result<()> {
-        self.inner.cache.lend(bytes)?;
-        self.bytes += bytes;
-        Ok(())
-    }
-
-    /// Gives `bytes` of the loan back, or all of it if it is smaller.
-    pub fn shrink(&mut self, bytes: u64) {
-        let bytes = bytes.min(self.bytes);
-        self.bytes -= bytes;
-        self.inner.cache.take_back(bytes);
-    }
-}
-
-impl Drop for MemoryLoan {
-    fn drop(&mut self) {
-        self.inner.cache.take_back(self.bytes);
-    }
-}
-
-impl std::fmt::Debug for MemoryLoan {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MemoryLoan").field("bytes", &self.bytes).finish_non_exhaustive()
-    }
 }
 
 impl PageCache {
@@ -107,7 +49,8 @@ impl PageCache {
         (bytes.div_ceil(self.page_size as u64) as usize).next_multiple_of(STEP)
     }
 
-    fn lend(&self, bytes: u64) -> Result<()> {
+    /// Lends `bytes` more.
+    pub(crate) fn lend(&self, bytes: u64) -> Result<()> {
         // Count the bytes before taking frames, so that concurrent borrowers do not take the same share.
         let needed = {
             let mut lent = self.lent.lock();
@@ -143,7 +86,8 @@ impl PageCache {
         Ok(())
     }
 
-    fn take_back(&self, bytes: u64) {
+    /// Takes `bytes` back.
+    pub(crate) fn take_back(&self, bytes: u64) {
         let mut lent = self.lent.lock();
         lent.bytes -= bytes;
         LENT_BYTES.fetch_sub(bytes, Ordering::Relaxed);

@@ -1,17 +1,13 @@
 //! The pages of `data` in memory: reads them in, one by one or in batches, and makes room for them.
 
-use super::budget::Lent;
+use super::BufferPool;
 use super::clock::ClockSweep;
-use super::frames::BufferPool;
 use super::guard::{OwnedFrame, PageFault, SharedGuard, held};
-use super::latch::Latch;
-use super::translation::MAX_PAGES;
-use super::write_back::Latching;
+use super::latch::{Latch, Latching};
 use crate::device::{File, IoQueue, PageRead, QueueStats};
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::log::Log;
 use crate::poison::Poison;
-use crate::space::EXTENT_PAGES;
 use crate::stats::count_reads_begun;
 use crate::worker::Waker;
 use crate::{PageNo, Result, StorageError, StoreStats};
@@ -31,6 +27,13 @@ const RESERVE_SHARE: usize = 32;
 const PATIENCE: usize = 64;
 /// One prefetch reads at most one in this many of the pool's frames.
 const PREFETCH_SHARE: usize = 8;
+
+/// The frames and bytes lent to all borrowers of one pool.
+#[derive(Default)]
+pub(super) struct Lent {
+    pub(super) bytes: u64,
+    pub(super) frames: Vec<OwnedFrame>,
+}
 
 /// The buffer pool with the files behind it.
 pub(crate) struct PageCache {
@@ -131,22 +134,6 @@ impl PageCache {
     /// Returns the number of pages in `data`.
     pub(crate) fn file_pages(&self) -> u64 {
         self.file_pages.load(Ordering::Acquire)
-    }
-
-    /// Extends `data` to hold the page, by whole extents. The log may name pages beyond the end of the file, because
-    /// the growth of the file was not synced before a crash.
-    pub(crate) fn reach(&self, page: PageNo) -> Result<()> {
-        if page.0 < self.file_pages() {
-            return Ok(());
-        }
-        if page.0 >= MAX_PAGES {
-            return Err(StorageError::Corrupt { page, reason: "no page has this number".into() });
-        }
-        let pages = (page.0 / EXTENT_PAGES + 1) * EXTENT_PAGES;
-        let bytes = pages * self.page_size as u64;
-        self.data.allocate(bytes).map_err(|source| StorageError::io("allocate", "data", source))?;
-        self.set_file_pages(pages);
-        Ok(())
     }
 
     /// Latches the page shared, reading it in if it is not in memory. The caller holds no latch.

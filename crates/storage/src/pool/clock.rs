@@ -8,8 +8,8 @@
 //! Eviction compares and swaps the very word that it selected, then checks under the exclusive latch whether the page
 //! was changed: the page may have been used, replaced or changed between selection and latch.
 
-use super::frames::{BufferPool, CLEAN, NO_PAGE};
 use super::word::{MARKED, UNLATCHED, Word};
+use super::{BufferPool, CLEAN, NO_PAGE};
 use crate::PageNo;
 use crate::sync::AtomicU64;
 use std::sync::atomic::Ordering;

@@ -18,53 +18,15 @@ use super::probation::Probation;
 use super::translation::{LARGEST_GROWTH, TranslationArray};
 use super::wait::WaitTable;
 use super::word::MAX_FRAMES;
+use super::{BufferPool, CLEAN, Frame, FreeList, NO_PAGE};
 use crate::sync::{AtomicU64, Mutex};
 use crate::{Lsn, PageNo, Result, SegmentId, StorageError, StoreStats};
 use parking_lot::RwLock;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64 as PlainU64, AtomicUsize, Ordering};
 
-/// The `rec_lsn` of a frame whose page has no changes that `data` lacks.
-pub(crate) const CLEAN: u64 = u64::MAX;
 /// Smallest number of frames that a pool can work with.
 pub(crate) const MIN_FRAMES: usize = if cfg!(loom) { 1 } else { 32 };
-pub(super) const NO_PAGE: u64 = u64::MAX;
-
-/// The metadata of a frame.
-pub(super) struct Frame {
-    /// Number of the page in the frame, or [`NO_PAGE`].
-    pub(super) page: AtomicU64,
-    /// First LSN of the changes that `data` lacks, or [`CLEAN`].
-    pub(super) rec_lsn: AtomicU64,
-    /// Whether `data` holds nothing of the page since it was made anew. The log can then make all of the page.
-    unwritten: AtomicBool,
-    segment: PlainU64,
-    /// Whether the page is never evicted.
-    pub(super) pinned: AtomicBool,
-}
-
-struct FreeList {
-    frames: Vec<FrameId>,
-    retired: usize,
-}
-
-/// The buffer pool without its file.
-pub(crate) struct BufferPool {
-    arena: Arena,
-    pub(super) frames: Box<[Frame]>,
-    pub(super) dirty: DirtyFrames,
-    pub(super) words: TranslationArray,
-    pub(super) waits: WaitTable,
-    free: Mutex<FreeList>,
-    pub(super) hand: AtomicUsize,
-    pub(super) probation: Probation,
-    pub(super) pending: Pending,
-    residents: RwLock<HashMap<u64, PlainU64>>,
-    /// Upper bound of the LSNs of the pages in `data`.
-    newest: PlainU64,
-    pub(super) stats: Arc<StoreStats>,
-}
 
 impl BufferPool {
     /// Returns the number of frames of a pool of `bytes` in all, or an error if the size is out of range.

@@ -11,8 +11,8 @@
 //! word at a time or to one `OwnedFrame`, and the word's state says who may touch it.
 #![expect(unsafe_code, reason = "makes slices of frames from addresses in the arena")]
 
+use super::BufferPool;
 use super::arena::FrameId;
-use super::frames::BufferPool;
 use super::word::{EXCLUSIVE, FAULTING, UNLATCHED, Word};
 use crate::device::ReadTarget;
 use crate::sync::AtomicU64;

@@ -4,8 +4,8 @@
 //! exclusive latch keeps new shared latches out. Only [`BufferPool::wait_for_fault`] and [`BufferPool::purge`] wait
 //! for I/O; their callers hold no latch.
 
+use super::BufferPool;
 use super::arena::FrameId;
-use super::frames::BufferPool;
 use super::guard::{ExclusiveGuard, OwnedFrame, PageFault, SharedGuard};
 use super::word::{EVICTED, EXCLUSIVE, FAULTING, UNLATCHED, Word};
 use crate::sync::{AtomicU64, fence};
@@ -35,6 +35,15 @@ pub(crate) enum Latch<G> {
     Held(G),
     /// The page is evicted, or is being read in.
     NotResident,
+}
+
+/// The treatment of pages that are latched exclusively.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Latching {
+    /// Leave them out.
+    Try,
+    /// Wait for the latch.
+    Wait,
 }
 
 impl BufferPool {

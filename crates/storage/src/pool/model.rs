@@ -7,7 +7,7 @@
 //! three threads and one thing that must never be seen. [`PREEMPTIONS`] bounds how often a thread is interrupted
 //! where it need not be (`LOOM_MAX_PREEMPTIONS` sets another bound).
 
-use super::frames::BufferPool;
+use super::BufferPool;
 use super::guard::ExclusiveGuard;
 use super::latch::Latch;
 use super::optimistic::{Optimistic, OptimisticPage};

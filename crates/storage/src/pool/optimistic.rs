@@ -24,7 +24,7 @@
 //! one page would be deceived; at a million changes a second that takes more than four minutes within one read.
 #![expect(unsafe_code, reason = "loads words of frames that others may be writing")]
 
-use super::frames::BufferPool;
+use super::BufferPool;
 use super::word::{EXCLUSIVE, MARKED, UNLATCHED, Word};
 use crate::PageNo;
 use crate::sync::{AtomicU64, fence};

@@ -24,12 +24,11 @@
 //! state that is on no disk. Evicting the page drops the soft changes. A softly changed page gets an LSN of its own,
 //! so that cached knowledge of its slots becomes invalid.
 
+use super::BufferPool;
 use super::cache::PageCache;
-use super::frames::BufferPool;
 use super::guard::{ExclusiveGuard, PageFault};
-use super::latch::Latch;
+use super::latch::{Latch, Latching};
 use super::word::{EVICTED, FAULTING, MARKED, Word};
-use super::write_back::Latching;
 use crate::sync::Mutex;
 use crate::{Lsn, PageKind, PageNo, Result, SegmentId, page};
 use parking_lot::RwLock;

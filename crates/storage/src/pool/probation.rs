@@ -16,9 +16,9 @@
 //!
 //! An entry of the queue is a hint: its page may have left memory, or may have been evicted by the clock and be back.
 
+use super::BufferPool;
 use super::arena::FrameId;
 use super::clock::ClockSweep;
-use super::frames::BufferPool;
 use super::word::MARKED;
 use crate::PageNo;
 use crate::sync::Mutex;

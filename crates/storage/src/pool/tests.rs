@@ -1,6 +1,6 @@
 //! Tests of latches, guards and the clock with threads, without any I/O.
 
-use super::frames::BufferPool;
+use super::BufferPool;
 use super::guard::OwnedFrame;
 use super::latch::Latch;
 use super::optimistic::{Optimistic, OptimisticPage};

@@ -14,19 +14,10 @@
 
 use super::cache::PageCache;
 use super::guard::{SharedGuard, held};
-use super::latch::Latch;
+use super::latch::{Latch, Latching};
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::{Lsn, PageNo, Result, StorageError, page};
 use std::sync::atomic::Ordering;
-
-/// The treatment of pages that are latched exclusively.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Latching {
-    /// Leave them out.
-    Try,
-    /// Wait for the latch.
-    Wait,
-}
 
 impl PageCache {
     /// Writes those of `pages` that are dirty, in page order. The caller holds no latch.

@@ -13,7 +13,7 @@
 
 use super::SINGLE_PAGES;
 use super::layout::EXTENT_PAGES;
-use super::mirror::Segment;
+use super::segment::Segment;
 use crate::PageClass;
 use leafline_invariant::invariant;
 

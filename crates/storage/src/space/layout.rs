@@ -23,6 +23,8 @@ pub(crate) const EXTENT_PAGES: u64 = 64;
 pub(crate) const DIRECTORY_ROOT: PageNo = PageNo(2);
 /// Pages in use in a new store, one bit each: superblock, space map, segment directory.
 pub(crate) const FIRST_USED: u64 = 0b111;
+/// The bit of the space map page in its extent.
+pub(crate) const MAP_BIT: u64 = 0b10;
 /// Bytes of an extent descriptor.
 pub(super) const DESCRIPTOR: usize = 24;
 
@@ -51,7 +53,7 @@ impl ExtentNo {
 }
 
 /// Iterates over the runs of ones among the bits of an extent's pages, as first page and length.
-pub(super) fn runs(mut pages: u64) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn runs(mut pages: u64) -> impl Iterator<Item = (u32, u32)> {
     std::iter::from_fn(move || {
         let first = (pages != 0).then(|| pages.trailing_zeros())?;
         let count = (pages >> first).trailing_ones();

@@ -16,8 +16,9 @@
 use super::demand::Demand;
 use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::record::ExtentUse;
-use super::{SINGLE_PAGES, SegmentInfo, SegmentState, SpaceUsage};
-use crate::{Lsn, PageClass, PageNo, Result, SegmentId, StorageError};
+use super::segment::{EntryAt, Segment};
+use super::{PageClass, SINGLE_PAGES, SegmentInfo, SegmentState, SpaceUsage};
+use crate::{Lsn, PageNo, Result, SegmentId, StorageError};
 use leafline_invariant::invariant;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,58 +36,7 @@ pub(crate) struct Extent {
     /// End of the group that freed the extent.
     pub(crate) free_lsn: Lsn,
     /// Whether its space was given back to the device.
-    pub(super) is_hole: bool,
-}
-
-/// The place of a segment's directory entry.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct EntryAt {
-    pub(crate) page: PageNo,
-    pub(crate) entry: u16,
-}
-
-/// A segment.
-#[derive(Clone, Debug)]
-pub(crate) struct Segment {
-    pub(crate) at: EntryAt,
-    pub(crate) state: SegmentState,
-    pub(crate) root: PageNo,
-    pub(crate) singles: [PageNo; SINGLE_PAGES],
-    pub(crate) extents: BTreeSet<ExtentNo>,
-    /// Owned extents with unused pages, by class.
-    with_space: [BTreeSet<ExtentNo>; PageClass::COUNT],
-    /// Unused pages of owned extents, by class.
-    unused: [u64; PageClass::COUNT],
-    pub(super) pages: u64,
-}
-
-impl Segment {
-    fn new(at: EntryAt, state: SegmentState) -> Segment {
-        Segment {
-            at,
-            state,
-            root: PageNo::NONE,
-            singles: [PageNo::NONE; SINGLE_PAGES],
-            extents: BTreeSet::new(),
-            with_space: Default::default(),
-            unused: [0; PageClass::COUNT],
-            pages: 0,
-        }
-    }
-
-    /// Returns the number of single pages that the segment could still take.
-    pub(super) fn free_singles(&self) -> u64 {
-        self.singles.iter().filter(|page| **page == PageNo::NONE).count() as u64
-    }
-
-    /// Returns the unused pages of the extents of each class; `None` if the segment has no extents.
-    pub(super) fn unused(&self) -> Option<&[u64; PageClass::COUNT]> {
-        (!self.extents.is_empty()).then_some(&self.unused)
-    }
-
-    fn free_single(&self) -> Option<u8> {
-        self.singles.iter().position(|page| *page == PageNo::NONE).map(|slot| slot as u8)
-    }
+    pub(crate) is_hole: bool,
 }
 
 /// A page taken for a segment, or for the store itself.
@@ -103,11 +53,11 @@ pub(crate) struct AllocatedPage {
 pub(crate) struct SpaceState {
     pub(crate) extents: Vec<Extent>,
     /// Free and backed extents.
-    pub(super) free: BTreeSet<ExtentNo>,
+    pub(crate) free: BTreeSet<ExtentNo>,
     /// Free and bare extents.
-    pub(super) bare: BTreeSet<ExtentNo>,
-    pub(super) shared_with_space: BTreeSet<ExtentNo>,
-    pub(super) shared_free_pages: u64,
+    pub(crate) bare: BTreeSet<ExtentNo>,
+    pub(crate) shared_with_space: BTreeSet<ExtentNo>,
+    pub(crate) shared_free_pages: u64,
     pub(crate) segments: BTreeMap<SegmentId, Segment>,
     pub(super) demand: Demand,
     pub(crate) next_segment: u64,
@@ -117,7 +67,7 @@ pub(crate) struct SpaceState {
     pub(super) promised: u64,
     /// Extents beyond the end of the file that a map says are in use by a segment that does not exist, with their
     /// pages.
-    pub(super) ownerless: Vec<(ExtentNo, u64)>,
+    pub(crate) ownerless: Vec<(ExtentNo, u64)>,
     /// Recent maximum of the extents needed. Extents that are freed and taken in turns are kept at hand.
     pub(super) recently_needed: u64,
 }
@@ -213,7 +163,7 @@ impl SpaceState {
 
     /// Returns the most free extents that the promised pages, and `pages` more, can cost, whatever segments take
     /// them.
-    pub(super) fn extents_needed(&self, pages: u64) -> u64 {
+    pub(crate) fn extents_needed(&self, pages: u64) -> u64 {
         self.demand.extents(self.promised + pages, self.shared_free_pages)
     }
 
@@ -375,7 +325,7 @@ impl SpaceState {
 
     /// Takes all unused pages of an extent if it has this use and at least `least` unused pages, and no promise needs
     /// them.
-    pub(super) fn take_unused(&mut self, extent: ExtentNo, usage: ExtentUse, least: u32) -> Option<u64> {
+    pub(crate) fn take_unused(&mut self, extent: ExtentNo, usage: ExtentUse, least: u32) -> Option<u64> {
         let found = self.extents.get(extent.0 as usize)?;
         let (unused, free_lsn) = (!found.pages, found.free_lsn);
         if found.usage != Some(usage) || unused.count_ones() < least {

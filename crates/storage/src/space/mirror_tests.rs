@@ -1,8 +1,9 @@
 //! Tests the promise of reservations: whatever is taken in whatever order, a promised page is there.
 
 use super::layout::EXTENT_PAGES;
-use super::mirror::{EntryAt, SpaceState};
+use super::mirror::SpaceState;
 use super::record::ExtentUse;
+use super::segment::EntryAt;
 use super::{SINGLE_PAGES, SegmentState};
 use crate::{Lsn, PageClass, PageNo, SegmentId};
 use rand::rngs::SmallRng;

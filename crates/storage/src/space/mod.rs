@@ -1,63 +1,49 @@
-//! Space: which segment owns which page of `data`.
+//! Space: which segment owns which page of `data`. [`crate::allocation`] changes it.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `layout` | the division of the file into pages, extents and regions |
-//! | `record` | the redo records of the store's own pages |
+//! | `record`, `redo` | the redo records of the store's own pages |
 //! | `map_page`, `directory` | the two kinds of page that record ownership |
 //! | `mirror` | the state of these pages in memory, and the promises to reservations |
+//! | `segment` | a segment in memory |
 //! | `demand` | the number of extents that promised pages can cost |
-//! | `reservation` | pages and log bytes set aside |
-//! | `grow` | enlarging the file, so that a full disk shows before anything is changed |
-//! | `release` | giving free space back to the file system |
-//! | `segment` | creating and dropping segments |
-//! | `bulk` | writing whole extents of a segment that is being built, past the pool and the log |
-//! | `fresh` | writing single pages of a segment in use, past the pool and the log |
-//! | `requests` | the methods of the store that the crates above call |
+//! | `spare` | the free extents that are not needed |
+//! | `open` | reading the maps and the directory when a store is opened |
 //! | `unlogged` | tracking of unlogged writes while a backup is made |
 //! | `remains` | finding the pages of segments where the maps or the directory are damaged |
-//! | `verify`, `scrub` | checking that the maps agree with each other and that every page in use can be read |
 //!
 //! A segment's first 32 pages come singly from shared extents, so that small tables stay small. After that it takes
 //! extents of 64 pages, separate ones for leaves and for branches.
 
-mod bulk;
 mod demand;
-mod directory;
-mod fresh;
-mod grow;
+pub(crate) mod directory;
 mod layout;
-mod map_page;
+pub(crate) mod map_page;
 mod mirror;
 #[cfg(test)]
 mod mirror_tests;
 mod open;
 mod record;
-mod release;
+mod redo;
 mod remains;
-mod requests;
-mod reservation;
-mod scrub;
 mod segment;
+mod spare;
 mod unlogged;
-mod verify;
 
-pub use bulk::BulkWriter;
-pub use fresh::FreshPages;
 pub(crate) use layout::{
-    DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, FIRST_USED, Geometry, check_superblock, superblock,
+    DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, FIRST_USED, Geometry, MAP_BIT, check_superblock, runs, superblock,
 };
-pub(crate) use mirror::{AllocatedPage, Segment, SpaceState};
-pub(crate) use open::load;
+pub(crate) use mirror::{AllocatedPage, SpaceState};
+pub(crate) use open::{load, reach};
 pub use record::FREE_PAGE_LOG_BYTES;
-pub(crate) use record::{ExtentUse, SpaceRecord, SpaceRedo};
-pub(crate) use release::{ReleaseOutcome, Releasing};
+pub(crate) use record::{ALLOCATE_LOG_BYTES, ExtentUse, SpaceRecord};
+pub(crate) use redo::SpaceRedo;
 pub(crate) use remains::remains;
 pub use remains::{SalvagedSegment, SalvagedStore};
-pub use reservation::Reservation;
-pub use scrub::SpaceFault;
-pub use segment::SEGMENT_LOG_BYTES;
-use unlogged::Unlogged;
+pub(crate) use segment::{EntryAt, Segment};
+pub(crate) use spare::{Releasing, step};
+pub(crate) use unlogged::{Unlogged, Write as UnloggedWrite};
 
 use crate::log::Log;
 use crate::{Lsn, PageNo, SegmentId};
@@ -66,6 +52,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of pages that a segment holds singly before it takes extents.
 pub(crate) const SINGLE_PAGES: usize = 32;
+
+/// The kind of tree page that an allocation is for. The two classes have separate extents, so that branch pages stay
+/// together and leaf pages are read ahead in runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum PageClass {
+    /// Leaf pages.
+    Leaf,
+    /// Branch pages.
+    Branch,
+}
+
+impl PageClass {
+    /// Number of classes.
+    pub(crate) const COUNT: usize = 2;
+}
 
 /// The life stage of a segment, which tells recovery what to do with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,14 +131,14 @@ pub(crate) struct Space {
     pub(crate) geometry: Geometry,
     state: Mutex<SpaceState>,
     /// Held by a thread that enlarges or cuts the file, fills holes or makes some.
-    growing: Mutex<()>,
+    pub(crate) growing: Mutex<()>,
     pub(crate) releasing: Releasing,
     /// Extents that are written past the log.
     pub(crate) unlogged: Unlogged,
     /// Pages promised to no particular reservation: see [`Reservation::set_maximum`].
     pub(crate) margin: AtomicU64,
     /// Held by a thread that enters a segment into the directory.
-    entering: Mutex<()>,
+    pub(crate) entering: Mutex<()>,
 }
 
 impl Space {

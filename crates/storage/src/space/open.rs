@@ -1,15 +1,13 @@
 //! Reads the space maps and the segment directory when a store is opened. Both stay in memory from then on.
 
 use super::layout::{DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, Geometry};
-use super::mirror::{EntryAt, SpaceState};
-use super::record::{ExtentUse, FREE_PAGE_LOG_BYTES, SpaceRecord};
+use super::mirror::SpaceState;
+use super::record::ExtentUse;
+use super::segment::EntryAt;
 use super::{directory, map_page};
 use crate::device::AlignedBuf;
-use crate::pool::{Latch, PageCache};
-use crate::redo::GROUP_OVERHEAD;
-use crate::store::Inner;
-use crate::{MiniTransaction, PageKind, PageNo, Reservation, Result, StorageError, page};
-use std::sync::Arc;
+use crate::pool::{Latch, MAX_PAGES, PageCache};
+use crate::{PageKind, PageNo, Result, StorageError, page};
 
 /// Builds the state from the pages. The log has been replayed.
 pub(crate) fn load(cache: &PageCache, geometry: Geometry) -> Result<SpaceState> {
@@ -96,7 +94,7 @@ fn load_maps(cache: &PageCache, geometry: Geometry, state: &mut SpaceState) -> R
             *descriptor = None;
         }
         if let Some(last) = descriptors.iter().rposition(Option::is_some) {
-            cache.reach(ExtentNo((first + last as u64) as u32).first_page())?;
+            reach(cache, ExtentNo((first + last as u64) as u32).first_page())?;
         }
         descriptors.truncate((cache.file_pages() / EXTENT_PAGES - first).min(region_extents) as usize);
         descriptors.into_iter().for_each(|descriptor| state.add_extent(descriptor));
@@ -104,20 +102,20 @@ fn load_maps(cache: &PageCache, geometry: Geometry, state: &mut SpaceState) -> R
     Ok(())
 }
 
-impl Inner {
-    /// Clears the descriptors of extents beyond the end of the file that no segment owns, before the file can reach
-    /// them.
-    pub(crate) fn forget_ownerless(self: &Arc<Self>) -> Result<()> {
-        let ownerless = std::mem::take(&mut self.space.state().ownerless);
-        for (extent, pages) in ownerless {
-            let mut reservation = Reservation::new(self, 0, FREE_PAGE_LOG_BYTES + GROUP_OVERHEAD)?;
-            let mut change = MiniTransaction::begin(self, &mut reservation, 0)?;
-            let (map, descriptor) = self.space.geometry.descriptor(extent);
-            change.change_space(map, SpaceRecord::ClearPages { descriptor, pages });
-            self.log.wait_durable(change.commit())?;
-        }
-        Ok(())
+/// Extends `data` to hold the page, by whole extents. The log may name pages beyond the end of the file, because
+/// the growth of the file was not synced before a crash.
+pub(crate) fn reach(cache: &PageCache, page: PageNo) -> Result<()> {
+    if page.0 < cache.file_pages() {
+        return Ok(());
     }
+    if page.0 >= MAX_PAGES {
+        return Err(StorageError::Corrupt { page, reason: "no page has this number".into() });
+    }
+    let pages = (page.0 / EXTENT_PAGES + 1) * EXTENT_PAGES;
+    let bytes = pages * cache.page_size as u64;
+    cache.data.allocate(bytes).map_err(|source| StorageError::io("allocate", "data", source))?;
+    cache.set_file_pages(pages);
+    Ok(())
 }
 
 /// Returns whether the page in the file is all zeros.
@@ -141,48 +139,6 @@ fn with_pinned<R>(
             page::check_kind(&guard, kind).map_err(|reason| StorageError::Corrupt { page, reason })?;
             cache.pool.pin(&guard);
             return read(&guard);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::device::{OpenMode, SimulatedEnv};
-    use crate::{Env, NoReplay, PageClass, SegmentId, Store, StoreOptions};
-
-    #[test]
-    fn extents_beyond_the_end_of_the_file_that_a_lost_segment_had_are_free() {
-        let env = SimulatedEnv::new();
-        let options = StoreOptions {
-            page_size: 4096,
-            buffer_pool_bytes: 1 << 20,
-            background: false,
-            ..Default::default()
-        };
-        let open = || Store::open(Arc::new(env.clone()), options.clone(), Vec::new(), &mut NoReplay).unwrap();
-        let store = open();
-        store.inner.grow(8).unwrap();
-        let extent = *store.inner.space.state().free.iter().next_back().unwrap();
-        let from = extent.first_page().0 * 4096;
-        let (map, descriptor) = store.inner.space.geometry.descriptor(extent);
-        let usage = ExtentUse::Owned(SegmentId(99), PageClass::Leaf);
-        let mut reservation = Reservation::new(&store.inner, 0, 200).unwrap();
-        let mut change = MiniTransaction::begin(&store.inner, &mut reservation, 0).unwrap();
-        change.change_space(map, SpaceRecord::SetPages { descriptor, usage, pages: 0b110 });
-        let end = change.commit();
-        store.wait_durable(end).unwrap();
-        drop((reservation, store));
-        let data = env.open("data", OpenMode::Existing).unwrap();
-        data.truncate(from).unwrap();
-        data.sync().unwrap();
-        drop(data);
-        for _ in 0..2 {
-            // The first round clears the descriptor before the file can reach the extent again.
-            let store = open();
-            assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
-            store.inner.grow(8).unwrap();
-            assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
         }
     }
 }

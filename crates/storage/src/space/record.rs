@@ -16,9 +16,9 @@
 //! on different pages of one extent can be applied in any order. Whatever prefix of the log survives, a descriptor
 //! with a page in use names its owner, and one without is free.
 
-use super::{directory, map_page};
+use super::{PageClass, SegmentState};
 use crate::page::bytes::Reader;
-use crate::{PageClass, PageKind, PageNo, RedoError, RedoHandler, SegmentId, SegmentState, page};
+use crate::{PageKind, PageNo, SegmentId};
 
 /// The use of an extent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -165,23 +165,6 @@ impl SpaceRecord {
             _ => return None,
         };
         r.is_empty().then_some(record)
-    }
-}
-
-/// The redo handler of the space manager's records.
-pub(crate) struct SpaceRedo;
-
-impl RedoHandler for SpaceRedo {
-    fn redo(&self, kind: u8, page: &mut [u8], payload: &[u8]) -> Result<(), RedoError> {
-        let record = SpaceRecord::decode(kind, payload).ok_or("malformed record of the space manager")?;
-        match record {
-            SpaceRecord::InitPage { page: page_no, kind, owner } => {
-                page::initialise(page, page_no, kind, owner);
-                Ok(())
-            }
-            SpaceRecord::SetPages { .. } | SpaceRecord::ClearPages { .. } => map_page::redo(&record, page),
-            _ => directory::redo(&record, page),
-        }
     }
 }
 

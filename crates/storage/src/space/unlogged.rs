@@ -1,14 +1,11 @@
 //! Tracks extents that are written past the log while a backup is made ([`crate::backup`]).
 //!
 //! The log does not mention such pages, so a backup that has copied an extent before it was written copies it once
-//! more. A writer of an extent begins with [`Inner::begin_unlogged_write`], which stamps the pages, and ends with
+//! more. A writer of an extent begins with [`Unlogged::begin_write`], and ends with
 //! [`Write::end`]. A backup records how far it has come ([`Unlogged::passed`]) *before* it reads an extent; a writer
 //! checks that *after* it has written. So one of the two sees the other.
 
 use super::layout::ExtentNo;
-use super::map_page;
-use crate::store::Inner;
-use crate::{PageNo, page};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::BTreeSet;
 
@@ -43,7 +40,7 @@ pub(crate) struct NoWrites<'a> {
 
 impl Unlogged {
     /// Begins a write.
-    fn begin_write(&self) -> Write<'_> {
+    pub(crate) fn begin_write(&self) -> Write<'_> {
         Write { unlogged: self, _writing: self.writes.read() }
     }
 
@@ -84,32 +81,6 @@ impl Write<'_> {
         {
             late.written.insert(extent);
         }
-    }
-}
-
-impl Inner {
-    /// Begins a write of some pages of an extent, and stamps and seals them. `buffer` has room for the whole extent.
-    pub(super) fn begin_unlogged_write(&self, buffer: &mut [u8], pages: u64) -> Write<'_> {
-        let writing = self.space.unlogged.begin_write();
-        let stamp = self.log.durable();
-        self.cache.pool.raise_newest(stamp);
-        for (index, page) in buffer.chunks_exact_mut(self.cache.page_size).enumerate() {
-            if pages & (1 << index) != 0 {
-                page::set_lsn(page, stamp);
-                page::seal(page);
-            }
-        }
-        writing
-    }
-
-    /// Returns whether a group in the log has put the page in use. Pages that are to be written past the log are
-    /// taken in memory before that.
-    pub(crate) fn is_known_in_use(&self, page: PageNo) -> bool {
-        let Some((extent, bit)) = ExtentNo::of(page) else { return false };
-        let (map, index) = self.space.geometry.descriptor(extent);
-        let Some(guard) = self.cache.try_shared(map) else { return true };
-        // A map that cannot be read would have been found when the store was opened.
-        map_page::read(&guard, index).map_or(true, |found| found.is_some_and(|(_, pages)| pages & bit != 0))
     }
 }
 

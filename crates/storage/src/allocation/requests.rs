@@ -1,9 +1,10 @@
 //! The space manager's methods for the crates above: segments, free space, unlogged writers, checks.
 
-use super::{
-    BulkWriter, FreshPages, ReleaseOutcome, Reservation, SegmentInfo, SegmentState, SpaceFault, SpaceUsage,
+use super::{BulkWriter, FreshPages, ReleaseOutcome, SpaceFault};
+use crate::{
+    PageClass, PageNo, Reservation, Result, SegmentId, SegmentInfo, SegmentState, SpaceUsage, StorageError,
+    Store,
 };
-use crate::{PageClass, PageNo, Result, SegmentId, StorageError, Store};
 use std::sync::atomic::Ordering;
 
 impl Store {

@@ -8,27 +8,15 @@
 //! When the file grows into a region, a mini-transaction of its own makes the region's space map page. The region's
 //! extents are used only once that is in the log. If a crash comes first, the next growth makes the page again.
 
-use super::layout::{EXTENT_PAGES, ExtentNo};
-use super::mirror::SpaceState;
-use super::record::{ExtentUse, SpaceRecord};
+use crate::core::Inner;
 use crate::pool::MAX_PAGES;
 use crate::redo::GROUP_OVERHEAD;
-use crate::store::Inner;
-use crate::{MiniTransaction, PageKind, Reservation, Result, SegmentId, StorageError};
+use crate::space::{EXTENT_PAGES, ExtentNo, ExtentUse, MAP_BIT, SpaceRecord, SpaceState, step};
+use crate::{FREE_PAGE_LOG_BYTES, MiniTransaction, PageKind, Reservation, Result, SegmentId, StorageError};
 use std::sync::Arc;
-
-/// Returns the number of free extents that a file of `extents` keeps at hand: an eighth, at least one and at most 64.
-/// The file grows by this number, and keeps it when space is given back.
-pub(super) fn step(extents: u64) -> u64 {
-    const STEP: std::ops::RangeInclusive<u64> = 1..=64;
-    (extents / 8).clamp(*STEP.start(), *STEP.end())
-}
 
 /// Log bytes of making a space map page.
 const MAP_LOG_BYTES: usize = 96 + GROUP_OVERHEAD;
-/// The bit of the space map page in its extent.
-pub(super) const MAP_BIT: u64 = 0b10;
-
 impl Inner {
     /// Promises `pages` pages, enlarging the file if necessary.
     pub(crate) fn reserve_pages(self: &Arc<Self>, pages: u64) -> Result<()> {
@@ -186,5 +174,61 @@ impl Inner {
         change.apply_space(slot, &SpaceRecord::SetPages { descriptor: 0, usage, pages: MAP_BIT })?;
         change.commit();
         self.poison.check()
+    }
+
+    /// Clears the descriptors of extents beyond the end of the file that no segment owns, before the file can reach
+    /// them.
+    pub(crate) fn forget_ownerless(self: &Arc<Self>) -> Result<()> {
+        let ownerless = std::mem::take(&mut self.space.state().ownerless);
+        for (extent, pages) in ownerless {
+            let mut reservation = Reservation::new(self, 0, FREE_PAGE_LOG_BYTES + GROUP_OVERHEAD)?;
+            let mut change = MiniTransaction::begin(self, &mut reservation, 0)?;
+            let (map, descriptor) = self.space.geometry.descriptor(extent);
+            change.change_space(map, SpaceRecord::ClearPages { descriptor, pages });
+            self.log.wait_durable(change.commit())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{OpenMode, SimulatedEnv};
+    use crate::{Env, NoReplay, PageClass, SegmentId, Store, StoreOptions};
+
+    #[test]
+    fn extents_beyond_the_end_of_the_file_that_a_lost_segment_had_are_free() {
+        let env = SimulatedEnv::new();
+        let options = StoreOptions {
+            page_size: 4096,
+            buffer_pool_bytes: 1 << 20,
+            background: false,
+            ..Default::default()
+        };
+        let open = || Store::open(Arc::new(env.clone()), options.clone(), Vec::new(), &mut NoReplay).unwrap();
+        let store = open();
+        store.inner.grow(8).unwrap();
+        let extent = *store.inner.space.state().free.iter().next_back().unwrap();
+        let from = extent.first_page().0 * 4096;
+        let (map, descriptor) = store.inner.space.geometry.descriptor(extent);
+        let usage = ExtentUse::Owned(SegmentId(99), PageClass::Leaf);
+        let mut reservation = Reservation::new(&store.inner, 0, 200).unwrap();
+        let mut change = MiniTransaction::begin(&store.inner, &mut reservation, 0).unwrap();
+        change.change_space(map, SpaceRecord::SetPages { descriptor, usage, pages: 0b110 });
+        let end = change.commit();
+        store.wait_durable(end).unwrap();
+        drop((reservation, store));
+        let data = env.open("data", OpenMode::Existing).unwrap();
+        data.truncate(from).unwrap();
+        data.sync().unwrap();
+        drop(data);
+        for _ in 0..2 {
+            // The first round clears the descriptor before the file can reach the extent again.
+            let store = open();
+            assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+            store.inner.grow(8).unwrap();
+            assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+        }
     }
 }

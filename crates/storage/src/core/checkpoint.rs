@@ -7,11 +7,11 @@
 //!
 //! The record needs log space when there is least of it, so some is held for it all the time.
 
+use super::Inner;
 use crate::control::{ControlData, ControlFile};
 use crate::log::{CHECKPOINT_SHARE, Log, LogPosition, LogReservation};
 use crate::pool::Latching;
 use crate::redo::{CHECKPOINT_KIND, GROUP_OVERHEAD};
-use crate::store::Inner;
 use crate::{CheckpointSource, Lsn, Result, StorageError};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;

@@ -3,10 +3,9 @@
 //! A whole extent is read at once. A page that is in memory is compared with its copy there. While that copy is
 //! dirty, the page on disk does not count, because it will be written again, and may be written just now.
 
-use super::layout::{EXTENT_PAGES, ExtentNo};
-use super::record::ExtentUse;
+use crate::core::Inner;
 use crate::device::AlignedBuf;
-use crate::store::Inner;
+use crate::space::{EXTENT_PAGES, ExtentNo, ExtentUse};
 use crate::{Lsn, PageNo, Result, SegmentId, StorageError, page};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

@@ -1,11 +1,9 @@
 //! Checks space: that every page is used once or free, that memory and disk agree on it, and that the pages on disk
 //! can be read.
 
-use super::layout::{EXTENT_PAGES, ExtentNo};
-use super::record::ExtentUse;
 use super::scrub::{Owners, SpaceFault};
-use super::{SpaceState, directory, map_page};
-use crate::store::Inner;
+use crate::core::Inner;
+use crate::space::{EXTENT_PAGES, ExtentNo, ExtentUse, SpaceState, directory, map_page};
 use crate::{PageNo, Result, SegmentId};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,14 +9,14 @@
 //! Nobody reads the pages before [`BulkWriter::finish`] has synced them and the caller has logged that the segment
 //! lives. Pages that a late read-ahead for a former owner has fetched are dropped from the pool.
 
-use super::SegmentState;
-use super::layout::{EXTENT_PAGES, ExtentNo, runs};
-use super::record::{ExtentUse, SpaceRecord};
 use super::segment::SEGMENT_LOG_BYTES;
+use crate::core::Inner;
 use crate::device::AlignedBuf;
 use crate::redo::{GROUP_OVERHEAD, RECORD_OVERHEAD};
-use crate::store::Inner;
-use crate::{MiniTransaction, PageClass, PageNo, Reservation, Result, SegmentId, StorageError, page};
+use crate::space::{EXTENT_PAGES, ExtentNo, ExtentUse, SpaceRecord, runs};
+use crate::{
+    MiniTransaction, PageClass, PageNo, Reservation, Result, SegmentId, SegmentState, StorageError, page,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -204,15 +204,5 @@ impl Inner {
         change.change_space(map, SpaceRecord::SetPages { descriptor, usage, pages: u64::MAX });
         change.commit();
         self.poison.check()
-    }
-
-    pub(super) fn purge_extent(&self, extent: ExtentNo) {
-        (0..EXTENT_PAGES as u32).for_each(|index| self.cache.pool.purge(extent.page(index)));
-    }
-
-    /// Syncs `data`. A failure stops the store.
-    pub(super) fn sync_data(&self) -> Result<()> {
-        let synced = self.cache.data.sync().map_err(|source| StorageError::io("sync", "data", source));
-        synced.inspect_err(|error| self.cache.stop(error))
     }
 }

@@ -13,11 +13,10 @@
 //! Nobody refers to the pages before they are put in use. Pages that a late read-ahead for a former owner has fetched
 //! are dropped from the pool once the new ones are written.
 
-use super::layout::{EXTENT_PAGES, ExtentNo, runs};
-use super::record::ExtentUse;
+use crate::core::Inner;
 use crate::device::AlignedBuf;
-use crate::store::Inner;
-use crate::{Lsn, PageClass, PageNo, Result, SegmentId, StorageError, page};
+use crate::space::{EXTENT_PAGES, ExtentNo, ExtentUse, runs};
+use crate::{Lsn, MiniTransaction, PageClass, PageNo, Result, SegmentId, StorageError, page};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -139,7 +138,7 @@ impl FreshPages {
     }
 
     /// Records that a group puts the page in use. Returns its extent, its use, and its bit.
-    pub(crate) fn use_page(&mut self, page: PageNo) -> Result<(ExtentNo, ExtentUse, u64)> {
+    fn use_page(&mut self, page: PageNo) -> Result<(ExtentNo, ExtentUse, u64)> {
         match ExtentNo::of(page) {
             Some((extent, bit)) if extent == self.extent && self.taken & self.written & bit != 0 => {
                 self.taken &= !bit;
@@ -164,6 +163,19 @@ impl Drop for FreshPages {
             let end = self.inner.log.end();
             self.inner.space.state().give_back(self.extent, self.taken, end);
         }
+    }
+}
+
+impl MiniTransaction<'_> {
+    /// Puts a page in use that was written past the pool and the log. Takes as many log bytes as
+    /// [`allocate`](Self::allocate).
+    ///
+    /// # Errors
+    /// `Misuse` if the page is not durable, or is in use already.
+    pub fn use_fresh(&mut self, fresh: &mut FreshPages, page: PageNo) -> Result<()> {
+        let (extent, usage, pages) = fresh.use_page(page)?;
+        self.put_in_use(extent, usage, pages);
+        Ok(())
     }
 }
 

@@ -7,10 +7,10 @@
 //! the reservation ([`Reservation::top_up`]): from free space, or on a full disk from a margin that was filled
 //! beforehand ([`Reservation::set_maximum`]).
 
-use super::record::ALLOCATE_LOG_BYTES;
+use crate::core::Inner;
 use crate::log::{Log, LogReservation};
 use crate::redo::GROUP_OVERHEAD;
-use crate::store::Inner;
+use crate::space::ALLOCATE_LOG_BYTES;
 use crate::{LsnRange, Result, StorageError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
