@@ -43,11 +43,11 @@ impl Session {
         query: &Query,
         supposed: &HypotheticalIndexes,
     ) -> Result<Priced, MysqlError> {
-        let own = std::mem::replace(&mut self.hypothetical, supposed.clone());
+        let own = std::mem::replace(&mut self.objects.hypothetical, supposed.clone());
         let planned = self.in_database(query.database.as_deref(), |session| {
             session.plan_statement(&query.explain, &query.sql, Some(&[]))
         });
-        self.hypothetical = own;
+        self.objects.hypothetical = own;
         let planned = planned?.ok_or_else(|| MysqlError::internal("a query that is not planned"))?;
         Ok(Priced { cost_us: planned.cost_us(), rows: planned.expected_rows(), indexes: planned.indexes() })
     }

@@ -29,7 +29,7 @@ pub(super) struct StatementGroups {
 impl Session {
     /// Notes that the calling thread works for the current statement from now on.
     pub(super) fn take_thread(&mut self) {
-        let groups = &mut self.groups;
+        let groups = &mut self.statement.groups;
         groups.came.get_or_insert((reads_begun_here(), lock_wait_us_here()));
         let Some(group) = groups.of_hint.as_ref().or(groups.of_session.as_ref()) else { return };
         if groups.controlled.is_some() || ResourceGroups::is_default(&group.name) {
@@ -49,8 +49,8 @@ impl Session {
 
     /// Notes that the thread leaves the session.
     pub(super) fn leave_thread(&mut self) {
-        self.groups.controlled = None;
-        if let Some((reads, waited)) = self.groups.came.take() {
+        self.statement.groups.controlled = None;
+        if let Some((reads, waited)) = self.statement.groups.came.take() {
             let counters = &mut self.counters.access;
             counters.leafline_pages_read += reads_begun_here().wrapping_sub(reads);
             counters.leafline_lock_wait_us += lock_wait_us_here().wrapping_sub(waited);
@@ -59,14 +59,14 @@ impl Session {
 
     /// Pages read for the current statement since the thread entered.
     pub(super) fn pages_read_now(&self) -> u64 {
-        self.groups.came.map_or(0, |(reads, _)| reads_begun_here().wrapping_sub(reads))
+        self.statement.groups.came.map_or(0, |(reads, _)| reads_begun_here().wrapping_sub(reads))
     }
 
     /// The hint RESOURCE_GROUP: puts the rest of the statement under the controls of a group.
     pub(super) fn hint_group(&mut self, name: &str) {
         let id = self.entry.id;
         let asked = [Privilege::ResourceGroupAdmin, Privilege::ResourceGroupUser];
-        if let Err(warning) = self.access.check_any(&asked) {
+        if let Err(warning) = self.login.access.check_any(&asked) {
             self.warnings.warn(warning);
             return;
         }
@@ -81,7 +81,7 @@ impl Session {
         match self.instance.resource_groups().find(name).and_then(usable) {
             Ok(group) => {
                 self.leave_thread();
-                self.groups.of_hint = Some(group);
+                self.statement.groups.of_hint = Some(group);
                 self.take_thread();
             }
             Err(warning) => self.warnings.warn(warning),
@@ -90,6 +90,6 @@ impl Session {
 
     /// Ends the hint together with its statement.
     pub(super) fn end_groups(&mut self) {
-        self.groups.of_hint = None;
+        self.statement.groups.of_hint = None;
     }
 }

@@ -152,7 +152,7 @@ impl Execution {
             instance: &session.instance,
             entry: &session.entry,
             settings: &session.settings,
-            access: &session.access,
+            access: &session.login.access,
             locks: &session.locks,
             cancel: &session.cancel,
         };
@@ -162,7 +162,7 @@ impl Execution {
         session.user_variables = std::mem::take(&mut self.state.variables);
         if let Some(id) = self.state.last_insert_id.take() {
             session.facts.last_insert_id = id;
-            session.told_insert_id = Some(id);
+            session.statement.told_insert_id = Some(id);
         }
         if let Some(counters) = self.subplans.take_counters() {
             session.counters.access += *counters;

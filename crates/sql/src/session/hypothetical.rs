@@ -49,7 +49,7 @@ impl HypotheticalIndexes {
 impl Session {
     /// The table with the session's hypothetical indexes of it.
     pub(crate) fn with_hypothetical(&self, table: Arc<TableDef>) -> Arc<TableDef> {
-        self.hypothetical.on(self.instance.engine(), table)
+        self.objects.hypothetical.on(self.instance.engine(), table)
     }
 
     /// CREATE INDEX .. HYPOTHETICAL.
@@ -64,8 +64,8 @@ impl Session {
         let id = IndexSpec::hypothetical_number();
         let present = self.with_hypothetical(table);
         present.with_hypothetical_index(&spec, id, self.instance.engine().limits())?;
-        self.hypothetical.push(present.id, spec, id);
-        self.own_tables.definitions_changed();
+        self.objects.hypothetical.push(present.id, spec, id);
+        self.objects.own_tables.definitions_changed();
         Ok(())
     }
 
@@ -73,18 +73,18 @@ impl Session {
     pub(crate) fn drop_hypothetical(&mut self, table: &Arc<TableDef>, name: &str) -> bool {
         let with = self.with_hypothetical(table.clone());
         let Some(index) = with.index(name).filter(|index| index.is_hypothetical()) else { return false };
-        self.hypothetical.0.retain(|known| known.id != index.id);
+        self.objects.hypothetical.0.retain(|known| known.id != index.id);
         self.instance.statistics().forget_hypothetical(&[index.id]);
-        self.own_tables.definitions_changed();
+        self.objects.own_tables.definitions_changed();
         true
     }
 
     /// Drops all when the session is reset or ends.
     pub(super) fn forget_hypothetical(&mut self) {
-        let forgotten = std::mem::take(&mut self.hypothetical);
+        let forgotten = std::mem::take(&mut self.objects.hypothetical);
         if !forgotten.0.is_empty() {
             self.instance.statistics().forget_hypothetical(&forgotten.ids());
-            self.own_tables.definitions_changed();
+            self.objects.own_tables.definitions_changed();
         }
     }
 }

@@ -69,7 +69,7 @@ impl Session {
             parameters: &[],
             cancel: &self.cancel,
             hints: &[],
-            access: &*self.access,
+            access: &*self.login.access,
         }
     }
 
@@ -78,7 +78,7 @@ impl Session {
         SystemView {
             instance: &self.instance,
             settings: &self.settings,
-            access: &self.access,
+            access: &self.login.access,
             cancel: &self.cancel,
             optimizer_trace: self.optimizer_trace.as_ref(),
             binding: self.bind_context(&[]),

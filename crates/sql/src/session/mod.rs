@@ -14,6 +14,7 @@ mod lookup;
 mod many;
 mod outcome;
 mod own_tables;
+mod parts;
 mod picture;
 mod pieces;
 mod prepared;
@@ -26,7 +27,6 @@ mod transaction;
 use client_file::ClientFileState;
 pub(crate) use client_file::WaitingLoad;
 pub(crate) use context::{Now, SessionView, StatementContext, StoreRules, bytes_for};
-use controlled::StatementGroups;
 pub(crate) use execution::Execution;
 pub(crate) use hypothetical::{CatalogWithHypothetical, HypotheticalIndexes};
 use leafline_planner::Authority;
@@ -39,8 +39,7 @@ pub use state_changes::StateChange;
 use state_changes::StateTracker;
 pub(crate) use tables::StatementUses;
 
-use crate::accounts::{Access, AccountId, LOCALHOST, ROOT};
-use crate::handlers::OpenHandlers;
+use crate::accounts::{AccountId, LOCALHOST, ROOT};
 use crate::instance::Instance;
 use crate::optimizer_trace::OptimizerTrace;
 use crate::session_entry::{ConnectAttributes, SessionEntry, StatementText};
@@ -56,13 +55,9 @@ use leafline_table::{BuildControl, SessionLocks};
 use leafline_types::memory::server;
 use leafline_types::statement::CancelReason;
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Progress, Warnings};
-use own_tables::OwnTables;
-use prepared::PreparedStatements;
-use running::{Running, WallClock};
-use statement_cache::StatementCache;
+use parts::{CurrentStatement, KeptStatements, Login, SessionObjects};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tables::LockedTables;
 use transaction::TransactionState;
 
 /// One client's session.
@@ -74,44 +69,23 @@ pub struct Session {
     pub(crate) optimizer_trace: Option<OptimizerTrace>,
     pub(crate) facts: SessionFacts,
     pub(crate) connection: ConnectionFacts,
-    /// The rights of its account, read at the begin of the current statement.
-    pub(crate) access: Arc<Access>,
-    /// True if the account's password had expired at login and was not changed since.
-    has_expired_password: bool,
+    pub(crate) login: Login,
     pub(crate) user_variables: UserVariables,
-    /// Argument of `LAST_INSERT_ID(value)` in the current statement.
-    pub(crate) told_insert_id: Option<u64>,
     pub(crate) warnings: Warnings,
     pub(crate) cancel: CancelToken,
-    /// The settings to restore after the current statement, whose SET_VAR hints replaced them.
-    unhinted: Option<Box<Settings>>,
-    /// Begin of the current statement.
-    began: Instant,
-    running: Running,
-    wall: WallClock,
+    pub(crate) statement: CurrentStatement,
     /// Limit of nesting in statements ([`ParseLimits::nesting`]).
     nesting: usize,
-    /// True for a session that monitors the server; its statements are not counted.
-    is_watcher: bool,
     /// True after a statement panicked.
     is_broken: bool,
-    groups: StatementGroups,
     pub(crate) counters: SessionCounters,
     /// The storage counters at the last FLUSH STATUS.
     pub(crate) storage_baseline: StorageCounters,
     transaction: TransactionState,
     /// Owner of the session's locks.
     pub(crate) locks: Arc<SessionLocks>,
-    locked_tables: Option<LockedTables>,
-    own_tables: OwnTables,
-    pub(crate) handlers: OpenHandlers,
-    /// Hypothetical indexes that EXPLAIN assumes.
-    pub(crate) hypothetical: HypotheticalIndexes,
-    prepared: PreparedStatements,
-    /// The rows of the last small result; its reader may still share them.
-    pub(crate) kept_rows: Option<Arc<Chunk>>,
-    /// Plans of statements that came as text.
-    statements: StatementCache,
+    pub(crate) objects: SessionObjects,
+    pub(crate) kept: KeptStatements,
     client_files: ClientFileState,
     pub(crate) tracker: StateTracker,
 }
@@ -162,17 +136,10 @@ impl Session {
         let storage_baseline = instance.storage_counters();
         Session {
             cancel: entry.cancel.clone(),
-            unhinted: None,
-            has_expired_password: access.is_expired(),
-            access: Arc::new(access),
-            began: Instant::now(),
-            // No statement has begun yet.
-            running: Running::over(),
-            wall: WallClock::now(),
+            login: Login::new(access),
+            statement: CurrentStatement::none_yet(),
             nesting: MAX_NESTING,
-            is_watcher: false,
             is_broken: false,
-            groups: StatementGroups::default(),
             locks: instance.engine().transactions().session_locks(),
             instance,
             entry,
@@ -181,18 +148,12 @@ impl Session {
             facts,
             connection: ConnectionFacts::default(),
             user_variables: UserVariables::default(),
-            told_insert_id: None,
             warnings: Warnings::new(),
             counters: SessionCounters::default(),
             storage_baseline,
             transaction: TransactionState::default(),
-            locked_tables: None,
-            own_tables: OwnTables::default(),
-            handlers: OpenHandlers::default(),
-            hypothetical: HypotheticalIndexes::default(),
-            prepared: PreparedStatements::default(),
-            kept_rows: None,
-            statements: StatementCache::default(),
+            objects: SessionObjects::default(),
+            kept: KeptStatements::default(),
             client_files: ClientFileState::default(),
             tracker: StateTracker::default(),
         }
@@ -233,7 +194,7 @@ impl Session {
     /// Reads the rights again if accounts have changed.
     #[inline]
     fn refresh_access(&mut self) {
-        if self.access.version() != self.instance.accounts().version() {
+        if self.login.access.version() != self.instance.accounts().version() {
             self.read_access();
         }
     }
@@ -242,13 +203,13 @@ impl Session {
     fn read_access(&mut self) {
         let entry = &self.entry;
         let access = self.instance.accounts().access(entry.account.as_ref(), &entry.host, entry.admitted);
-        self.has_expired_password &= access.is_expired();
-        self.access = Arc::new(access);
+        self.login.has_expired_password &= access.is_expired();
+        self.login.access = Arc::new(access);
     }
 
     /// True if the session has to change its password first.
     pub(crate) fn has_to_change_password(&self) -> bool {
-        self.has_expired_password
+        self.login.has_expired_password
     }
 
     pub(crate) fn parse(&self, sql: &str) -> Result<leafline_syntax::ast::Statement, MysqlError> {
@@ -270,12 +231,12 @@ impl Session {
         self.instance.refresh_device(&mut self.settings.device);
         // Ends the counting of the previous statement, whose rows were given up.
         self.count_executed(false);
-        self.began = Instant::now();
+        self.statement.began = Instant::now();
         self.begin_counting(sql);
-        self.told_insert_id = None;
+        self.statement.told_insert_id = None;
         (self.facts.warning_count, self.facts.error_count) = (self.warnings.count(), self.warnings.errors());
         self.warnings.keep_notes(self.settings.sql_notes);
-        self.groups.of_session = self.entry.begin(sql, self.began);
+        self.statement.groups.of_session = self.entry.begin(sql, self.statement.began);
         self.take_thread();
     }
 
@@ -302,12 +263,12 @@ impl Session {
                 self.warnings.warn(warning);
             }
         }
-        self.unhinted.get_or_insert(Box::new(before));
+        self.statement.unhinted.get_or_insert(Box::new(before));
     }
 
     fn end_hints(&mut self) {
         self.end_groups();
-        if let Some(settings) = self.unhinted.take() {
+        if let Some(settings) = self.statement.unhinted.take() {
             self.settings = *settings;
         }
     }
@@ -315,7 +276,7 @@ impl Session {
     /// Limits the current statement to `millis` milliseconds from its begin; 0 for no limit.
     pub(crate) fn limit_time(&self, millis: u64) {
         if millis > 0 {
-            self.cancel.set_deadline(self.began.checked_add(Duration::from_millis(millis)));
+            self.cancel.set_deadline(self.statement.began.checked_add(Duration::from_millis(millis)));
         }
     }
 
@@ -328,10 +289,10 @@ impl Session {
             // The rows are still to be computed, and may ask for the row count of the previous statement.
             Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
-                self.running.affected = done.affected;
+                self.statement.running.affected = done.affected;
                 self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
                 if done.last_insert_id == 0
-                    && let Some(told) = self.told_insert_id
+                    && let Some(told) = self.statement.told_insert_id
                 {
                     (done.last_insert_id, done.insert_id) = (told, told);
                 }
@@ -369,7 +330,7 @@ impl Session {
     /// transaction back.
     pub(crate) fn note_error(&mut self, error: &MysqlError) {
         self.facts.row_count = -1;
-        self.running.error = Some(error.code);
+        self.statement.running.error = Some(error.code);
         self.warnings.push(leafline_types::WarningLevel::Error, error.clone());
     }
 
@@ -393,7 +354,7 @@ impl Session {
             instance: &self.instance,
             entry: &self.entry,
             settings: &self.settings,
-            access: &self.access,
+            access: &self.login.access,
             locks: &self.locks,
             cancel: &self.cancel,
         }
@@ -436,11 +397,11 @@ impl Session {
     /// is no such database.
     pub fn set_database(&mut self, name: &str) -> Result<(), MysqlError> {
         self.refresh_access();
-        if self.has_expired_password {
+        if self.login.has_expired_password {
             return Err(MysqlError::must_change_password());
         }
-        if !self.access.enters_database(name) {
-            return Err(self.access.database_denied(name));
+        if !self.login.access.enters_database(name) {
+            return Err(self.login.access.database_denied(name));
         }
         let catalog = self.instance.engine().catalog();
         let (name, collation) = match (system_names::database(name), catalog.database(name)) {
@@ -515,18 +476,16 @@ impl Session {
     pub fn reset(&mut self) {
         self.rollback();
         self.drop_all_own_tables();
-        self.handlers = OpenHandlers::default();
+        self.objects.handlers = Default::default();
         self.forget_hypothetical();
-        self.locked_tables = None;
+        self.objects.locked_tables = None;
         self.facts.locks.release_all(self.entry.id);
         let database_collation = self.settings.database_collation;
         self.settings = Settings { database_collation, ..self.instance.globals().read().clone() };
         self.take_idle_time();
         self.user_variables = UserVariables::default();
-        self.prepared = PreparedStatements::default();
+        self.kept = KeptStatements::default();
         self.entry.set_prepared(0);
-        self.statements = StatementCache::default();
-        self.kept_rows = None;
         self.warnings.clear();
         self.facts.last_insert_id = 0;
         self.facts.row_count = -1;
@@ -547,9 +506,9 @@ impl Session {
             self.cancel.cancel(reason);
         }
         self.read_access();
-        self.has_expired_password = self.access.is_expired();
+        self.login.has_expired_password = self.login.access.is_expired();
         self.facts.user = format!("{user}@{host}");
-        self.facts.current_user = self.access.account().plain();
+        self.facts.current_user = self.login.access.account().plain();
         Ok(())
     }
 

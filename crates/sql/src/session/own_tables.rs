@@ -34,10 +34,10 @@ impl OwnTables {
 impl Session {
     /// The session's own table of this name.
     pub(crate) fn own_table(&self, database: &str, name: &str) -> Option<&Arc<TableDef>> {
-        if self.own_tables.named.is_empty() {
+        if self.objects.own_tables.named.is_empty() {
             return None;
         }
-        self.own_tables.named.get(&(database.to_owned(), name.to_owned()))
+        self.objects.own_tables.named.get(&(database.to_owned(), name.to_owned()))
     }
 
     /// The session's own table that a statement refers to; `None` if the name means a shared table or
@@ -49,7 +49,7 @@ impl Session {
 
     /// Version of the own tables; a plan is valid for one version.
     pub(crate) fn own_tables_version(&self) -> u64 {
-        self.own_tables.version
+        self.objects.own_tables.version
     }
 
     /// The table of this name; the session's own one has priority.
@@ -84,29 +84,29 @@ impl Session {
     ) -> Result<Arc<TableDef>, MysqlError> {
         let table = self.instance.engine().ddl().create_private_table(spec)?;
         let name = alias.unwrap_or(&table.name).to_owned();
-        self.own_tables.named.insert((table.database.clone(), name), table.clone());
-        self.own_tables.version += 1;
+        self.objects.own_tables.named.insert((table.database.clone(), name), table.clone());
+        self.objects.own_tables.version += 1;
         Ok(table)
     }
 
     /// Replaces the definition of `old`, and its name if `new` has another.
     pub(crate) fn replace_own_table(&mut self, old: &TableDef, new: Arc<TableDef>) {
         self.forget_own_table(old);
-        self.own_tables.named.insert((new.database.clone(), new.name.clone()), new);
+        self.objects.own_tables.named.insert((new.database.clone(), new.name.clone()), new);
     }
 
     /// Reads the definition of an own table again after it got other trees; does nothing for a shared table.
     pub(crate) fn refresh_own_table(&mut self, table: &TableDef) {
         let Ok(current) = self.instance.engine().ddl().private_table(table.id) else { return };
-        let known = self.own_tables.named.values_mut().filter(|known| known.id == table.id);
+        let known = self.objects.own_tables.named.values_mut().filter(|known| known.id == table.id);
         known.for_each(|known| *known = current.clone());
-        self.own_tables.version += 1;
+        self.objects.own_tables.version += 1;
     }
 
     /// Forgets the name of a table.
     pub(crate) fn forget_own_table(&mut self, table: &TableDef) {
-        self.own_tables.named.retain(|_, known| known.id != table.id);
-        self.own_tables.version += 1;
+        self.objects.own_tables.named.retain(|_, known| known.id != table.id);
+        self.objects.own_tables.version += 1;
     }
 
     /// Drops own tables: forgets their names at once, and drops the tables after the transaction that may
@@ -117,23 +117,23 @@ impl Session {
     pub(crate) fn drop_own_tables(&mut self, tables: &[Arc<TableDef>]) -> Result<(), MysqlError> {
         for table in tables {
             self.forget_own_table(table);
-            self.own_tables.dropped.push(table.id);
+            self.objects.own_tables.dropped.push(table.id);
         }
         if self.in_transaction() { Ok(()) } else { self.end_dropped_tables() }
     }
 
     /// Drops the remembered tables after the end of the transaction.
     pub(super) fn end_dropped_tables(&mut self) -> Result<(), MysqlError> {
-        if self.own_tables.dropped.is_empty() {
+        if self.objects.own_tables.dropped.is_empty() {
             return Ok(());
         }
-        let dropped = std::mem::take(&mut self.own_tables.dropped);
+        let dropped = std::mem::take(&mut self.objects.own_tables.dropped);
         Ok(self.instance.engine().ddl().drop_private_tables(&dropped)?)
     }
 
     /// Drops all own tables when the session is reset or ends, after its transaction.
     pub(super) fn drop_all_own_tables(&mut self) {
-        let all: Vec<Arc<TableDef>> = self.own_tables.named.values().cloned().collect();
+        let all: Vec<Arc<TableDef>> = self.objects.own_tables.named.values().cloned().collect();
         // On failure the store has stopped, and the next open drops the tables.
         self.drop_own_tables(&all).ok();
     }

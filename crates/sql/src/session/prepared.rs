@@ -72,7 +72,7 @@ impl Session {
         statement: Statement,
         sql: &str,
     ) -> Result<Prepared, MysqlError> {
-        if self.prepared.entries.len() >= MAX_PREPARED {
+        if self.kept.prepared.entries.len() >= MAX_PREPARED {
             return Err(MysqlError::too_many_prepared_statements(MAX_PREPARED));
         }
         let properties = properties(&statement.kind);
@@ -99,9 +99,9 @@ impl Session {
             planned: None,
             bytes,
         };
-        self.prepared.bytes += bytes;
-        self.prepared.entries.insert(id, Arc::new(entry));
-        self.entry.set_prepared(self.prepared.entries.len());
+        self.kept.prepared.bytes += bytes;
+        self.kept.prepared.entries.insert(id, Arc::new(entry));
+        self.entry.set_prepared(self.kept.prepared.entries.len());
         Ok(Prepared { id, parameters, columns })
     }
 
@@ -112,10 +112,10 @@ impl Session {
     /// 1041 if the session would keep too much.
     fn keep_prepared(&mut self, bytes: usize) -> Result<(), MysqlError> {
         let room = self.room_for_prepared();
-        if self.prepared.bytes.saturating_add(bytes) > room {
-            self.prepared.drop_plans();
+        if self.kept.prepared.bytes.saturating_add(bytes) > room {
+            self.kept.prepared.drop_plans();
         }
-        match self.prepared.bytes.saturating_add(bytes) > room {
+        match self.kept.prepared.bytes.saturating_add(bytes) > room {
             true => Err(MysqlError::session_memory("prepared statements")),
             false => Ok(()),
         }
@@ -132,7 +132,7 @@ impl Session {
 
     /// Memory left for user variables, besides prepared statements; bytes.
     pub(crate) fn room_for_variables(&self) -> usize {
-        self.memory_to_keep().saturating_sub(self.prepared.bytes)
+        self.memory_to_keep().saturating_sub(self.kept.prepared.bytes)
     }
 
     /// Sets a user variable.
@@ -153,28 +153,30 @@ impl Session {
     /// Replaces the kept plan of a statement if there is room; without room it is planned each time.
     fn keep_plan(&mut self, id: u32, planned: Option<&Arc<Planned>>) {
         let room = self.room_for_prepared();
-        let Some(stored) = self.prepared.entries.get_mut(&id) else { return };
+        let Some(stored) = self.kept.prepared.entries.get_mut(&id) else { return };
         let planned = planned.filter(|planned| planned.can_be_kept());
         let without = if stored.planned.is_some() { stored.bytes / 2 } else { stored.bytes };
-        let others = self.prepared.bytes.saturating_sub(stored.bytes);
+        let others = self.kept.prepared.bytes.saturating_sub(stored.bytes);
         // A plan takes about as much memory as its statement.
         let fits = others.saturating_add(2 * without) <= room;
         let planned = planned.filter(|_| fits).cloned();
         let bytes = if planned.is_some() { 2 * without } else { without };
-        self.prepared.bytes = others + bytes;
+        self.kept.prepared.bytes = others + bytes;
         *stored = Arc::new(Entry { planned, bytes, ..(**stored).clone() });
     }
 
     /// The prepared statement with number `id`.
     pub(super) fn prepared_entry(&self, id: u32) -> Option<Arc<Entry>> {
-        self.prepared.entries.get(&id).cloned()
+        self.kept.prepared.entries.get(&id).cloned()
     }
 
     fn next_id(&mut self) -> u32 {
         loop {
-            self.prepared.last = self.prepared.last.wrapping_add(1);
-            if self.prepared.last != 0 && !self.prepared.entries.contains_key(&self.prepared.last) {
-                return self.prepared.last;
+            self.kept.prepared.last = self.kept.prepared.last.wrapping_add(1);
+            if self.kept.prepared.last != 0
+                && !self.kept.prepared.entries.contains_key(&self.kept.prepared.last)
+            {
+                return self.kept.prepared.last;
             }
         }
     }
@@ -184,7 +186,7 @@ impl Session {
     /// # Errors
     /// 1243 if there is no such statement, 1210 if the number of parameters is wrong; MySQL's.
     pub fn execute_prepared(&mut self, id: u32, parameters: &[Value]) -> Result<Outcome, MysqlError> {
-        let Some(entry) = self.prepared.entries.get(&id).cloned() else {
+        let Some(entry) = self.kept.prepared.entries.get(&id).cloned() else {
             return Err(MysqlError::unknown_statement_handler(id, "EXECUTE"));
         };
         self.contained(|session| {
@@ -227,34 +229,34 @@ impl Session {
 
     /// Forgets a prepared statement, if it exists.
     pub fn close_prepared(&mut self, id: u32) {
-        if let Some(entry) = self.prepared.entries.remove(&id) {
-            self.prepared.bytes = self.prepared.bytes.saturating_sub(entry.bytes);
+        if let Some(entry) = self.kept.prepared.entries.remove(&id) {
+            self.kept.prepared.bytes = self.kept.prepared.bytes.saturating_sub(entry.bytes);
         }
-        if self.prepared.entries.is_empty() {
-            self.prepared.entries.shrink_to_fit();
+        if self.kept.prepared.entries.is_empty() {
+            self.kept.prepared.entries.shrink_to_fit();
         }
-        self.prepared.names.retain(|_, named| *named != id);
-        self.entry.set_prepared(self.prepared.entries.len());
+        self.kept.prepared.names.retain(|_, named| *named != id);
+        self.entry.set_prepared(self.kept.prepared.entries.len());
     }
 
     /// PREPARE: replaces a statement of the same name.
     pub(crate) fn prepare_named(&mut self, name: &str, sql: &str) -> Result<(), MysqlError> {
         self.count_protocol_command(Command::StmtPrepare);
         let key = name.to_lowercase();
-        if let Some(old) = self.prepared.names.remove(&key) {
+        if let Some(old) = self.kept.prepared.names.remove(&key) {
             self.close_prepared(old);
         }
         let statement = self.parse(sql)?;
         let prepared = self.prepare_statement(statement, sql)?;
-        self.prepared.names.insert(key, prepared.id);
+        self.kept.prepared.names.insert(key, prepared.id);
         Ok(())
     }
 
     /// EXECUTE of a statement that PREPARE has named.
     pub(crate) fn execute_named(&mut self, name: &str, parameters: &[Value]) -> Result<Outcome, MysqlError> {
         self.count_protocol_command(Command::StmtExecute);
-        let found = self.prepared.names.get(&name.to_lowercase()).copied();
-        let entry = found.and_then(|id| Some((id, self.prepared.entries.get(&id)?.clone())));
+        let found = self.kept.prepared.names.get(&name.to_lowercase()).copied();
+        let entry = found.and_then(|id| Some((id, self.kept.prepared.entries.get(&id)?.clone())));
         let Some((id, entry)) = entry else {
             return Err(MysqlError::unknown_statement_handler(name, "EXECUTE"));
         };
@@ -267,7 +269,7 @@ impl Session {
     /// DEALLOCATE PREPARE.
     pub(crate) fn deallocate_named(&mut self, name: &str) -> Result<(), MysqlError> {
         self.count_protocol_command(Command::StmtClose);
-        match self.prepared.names.get(&name.to_lowercase()).copied() {
+        match self.kept.prepared.names.get(&name.to_lowercase()).copied() {
             Some(id) => {
                 self.close_prepared(id);
                 Ok(())

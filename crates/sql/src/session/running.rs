@@ -93,7 +93,7 @@ impl Session {
     /// Makes this a session that monitors the server: its statements are not counted in digests and not
     /// logged.
     pub fn only_watch(&mut self) {
-        self.is_watcher = true;
+        self.login.is_watcher = true;
     }
 
     /// Begins the figures of a statement.
@@ -102,12 +102,13 @@ impl Session {
             StatementText::Of(sql) => (LoggedText::Of(sql.to_owned()), Vec::new()),
             StatementText::Prepared(sql) => (LoggedText::Prepared(sql.clone()), Vec::new()),
         });
-        self.running = Running { before: self.counted_so_far(), text: logged, ..Running::default() };
+        self.statement.running =
+            Running { before: self.counted_so_far(), text: logged, ..Running::default() };
     }
 
     /// Keeps the values of parameters for the log.
     pub(super) fn keep_values(&mut self, values: &[Value]) {
-        if let Some((_, kept)) = &mut self.running.text {
+        if let Some((_, kept)) = &mut self.statement.running.text {
             *kept = values.to_vec();
         }
     }
@@ -125,13 +126,13 @@ impl Session {
 
     /// Sets the kind of the current statement.
     pub(super) fn is_of_kind(&mut self, command: Command) {
-        self.running.kind = command;
+        self.statement.running.kind = command;
     }
 
     /// Sets and counts the kind of the current statement; counts it as received as well, unless another
     /// statement runs it.
     pub(crate) fn count_command(&mut self, command: Command, is_received: bool) {
-        self.running.kind = command;
+        self.statement.running.kind = command;
         match is_received {
             true => self.counters.count(command),
             false => self.counters.count_executed(command),
@@ -158,14 +159,14 @@ impl Session {
     /// Counts the current statement as `runs` statements of a kind; all but the last affected `affected`
     /// rows.
     pub(super) fn count_runs(&mut self, command: Command, runs: u64, affected: u64) {
-        self.running.kind = command;
-        self.running.runs = Some((runs, affected));
+        self.statement.running.kind = command;
+        self.statement.running.runs = Some((runs, affected));
         (0..runs).for_each(|_| self.count_command(command, true));
     }
 
     /// Undoes the begin of a statement of which nothing has run.
     pub(super) fn forget_statement(&mut self) {
-        self.running = Running::over();
+        self.statement.running = Running::over();
         self.leave_thread();
         self.statement_ended();
     }
@@ -181,7 +182,7 @@ impl Session {
         if let Some(facts) = facts {
             self.counters.reads.add(&facts.reads);
         }
-        self.running.counted = Some(Counted {
+        self.statement.running.counted = Some(Counted {
             digest: digest.clone(),
             estimated,
             is_planned: facts.is_some(),
@@ -205,7 +206,7 @@ impl Session {
     /// Sets the digest of the current statement, which has no plan.
     pub(crate) fn count_unplanned(&mut self, properties: &Properties<'_>, sql: &str) {
         let digest = self.instance.digests().of(self.database(), sql, self.settings.lex_mode());
-        self.running.counted = Some(Counted {
+        self.statement.running.counted = Some(Counted {
             digest,
             estimated: None,
             is_planned: false,
@@ -218,7 +219,7 @@ impl Session {
 
     /// Sets the digest of a statement that failed before it had one, unless it is a syntax error.
     pub(super) fn count_failed(&mut self, sql: &str, code: u16) {
-        if self.running.counted.is_none() && code != errno::ER_PARSE_ERROR {
+        if self.statement.running.counted.is_none() && code != errno::ER_PARSE_ERROR {
             let digest = self.instance.digests().of(self.database(), sql, self.settings.lex_mode());
             self.count_towards(&digest, None, None);
         }
@@ -227,12 +228,12 @@ impl Session {
     /// Notes that rows were given. If the others are given up, the statement counts as having worked until
     /// now.
     pub(super) fn gave_rows(&mut self) {
-        self.running.gave_rows = Some(self.began.elapsed());
+        self.statement.running.gave_rows = Some(self.statement.began.elapsed());
     }
 
     /// Counts a point read that has ended, with the number of its rows.
     pub(crate) fn count_point_read(&mut self, digest: &Arc<Digest>, facts: &PlanFacts, rows: u64) {
-        if self.is_watcher {
+        if self.login.is_watcher {
             return;
         }
         let is_timed = self.instance.slow_log().is_on() && self.settings.long_query_time < SHORT
@@ -243,15 +244,15 @@ impl Session {
             no_index_used: facts.no_index_used,
             is_timed,
         };
-        self.running.is_over = true;
+        self.statement.running.is_over = true;
         let mut ended = 0;
         let timed = digest.count_point_read(run, || {
             let now = Instant::now();
-            ended = self.wall.micros_at(now);
-            (now.saturating_duration_since(self.began), ended)
+            ended = self.statement.wall.micros_at(now);
+            (now.saturating_duration_since(self.statement.began), ended)
         });
         let Some((time, weight)) = timed else { return };
-        self.instance.statement_times().add(self.running.kind, time, weight);
+        self.instance.statement_times().add(self.statement.running.kind, time, weight);
         let used =
             Used { rows_sent: rows, rows_examined: rows, pages_read: run.pages_read, ..Used::default() };
         self.count_towards(digest, Some(facts), None);
@@ -261,14 +262,14 @@ impl Session {
     /// Counts the ended statement unless this was done. Returns its end; `to_the_end` says that all of its
     /// rows were read.
     pub(super) fn count_executed(&mut self, to_the_end: bool) -> Option<Instant> {
-        if std::mem::replace(&mut self.running.is_over, true) || self.is_watcher {
+        if std::mem::replace(&mut self.statement.running.is_over, true) || self.login.is_watcher {
             return None;
         }
-        let gave_rows = self.running.gave_rows.filter(|_| !to_the_end);
+        let gave_rows = self.statement.running.gave_rows.filter(|_| !to_the_end);
         let ended_at = Instant::now();
-        let time = gave_rows.unwrap_or_else(|| ended_at.saturating_duration_since(self.began));
-        let ended = self.wall.micros_at(ended_at);
-        let (now, before) = (self.counted_so_far(), self.running.before);
+        let time = gave_rows.unwrap_or_else(|| ended_at.saturating_duration_since(self.statement.began));
+        let ended = self.statement.wall.micros_at(ended_at);
+        let (now, before) = (self.counted_so_far(), self.statement.running.before);
         // FLUSH STATUS may have reset the counters meanwhile.
         let since = |now: u64, then: u64| now.saturating_sub(then);
         let used = Used {
@@ -278,21 +279,25 @@ impl Session {
             lock_time: now.lock_time.saturating_sub(before.lock_time),
             files: since(now.files, before.files),
         };
-        let (runs, affected) = self.running.runs.unwrap_or((1, 0));
+        let (runs, affected) = self.statement.running.runs.unwrap_or((1, 0));
         let each = time / u32::try_from(runs).unwrap_or(u32::MAX).max(1);
-        self.instance.statement_times().add(self.running.kind, each, u32::try_from(runs).unwrap_or(u32::MAX));
-        if let Some(counted) = &self.running.counted {
+        self.instance.statement_times().add(
+            self.statement.running.kind,
+            each,
+            u32::try_from(runs).unwrap_or(u32::MAX),
+        );
+        if let Some(counted) = &self.statement.running.counted {
             counted.digest.count(ExecutionFigures {
                 more: runs.saturating_sub(1),
                 time: each,
                 ended,
-                failed: self.running.error.is_some(),
+                failed: self.statement.running.error.is_some(),
                 used,
                 warnings: match counted.diagnostics {
                     Diagnostics::Own => self.warnings.count(),
                     Diagnostics::OfBefore => 0,
                 },
-                rows_affected: self.running.affected + affected,
+                rows_affected: self.statement.running.affected + affected,
                 no_index_used: counted.no_index_used,
                 estimated: counted.estimated.map(|estimated| (estimated, to_the_end)),
             });
@@ -304,7 +309,7 @@ impl Session {
     /// Counts a slow statement, and logs it as the settings say.
     fn note_slow(&mut self, time: Duration, ended: i64, used: Used) {
         let is_slow = time >= self.settings.long_query_time;
-        let counted = self.running.counted.as_ref();
+        let counted = self.statement.running.counted.as_ref();
         let no_index_used = counted.is_some_and(|counted| counted.no_index_used);
         self.counters.slow_queries += u64::from(is_slow);
         let log = self.instance.slow_log();
@@ -317,7 +322,7 @@ impl Session {
             return;
         }
         // Without a text the log was off when the statement began.
-        let Some((text, values)) = &self.running.text else { return };
+        let Some((text, values)) = &self.statement.running.text else { return };
         let mode = self.settings.lex_mode();
         let sql = match text {
             LoggedText::Of(sql) => sql.as_str(),
@@ -338,9 +343,9 @@ impl Session {
             connection: self.entry.id,
             time,
             used,
-            rows_affected: self.running.affected,
+            rows_affected: self.statement.running.affected,
             no_index_used,
-            error: self.running.error.unwrap_or(0),
+            error: self.statement.running.error.unwrap_or(0),
             plan: counted.and_then(|counted| counted.plan),
             database: self.database(),
             text: &text,

@@ -115,7 +115,7 @@ impl Session {
             shown(open.is_some_and(|open| open.has_writes()), 'W'),
             '_',
             shown(used.has_sent, 'S'),
-            if self.locked_tables.is_some() { 'L' } else { '_' },
+            if self.objects.locked_tables.is_some() { 'L' } else { '_' },
         ]
         .iter()
         .collect()

@@ -145,12 +145,12 @@ impl Session {
                 .map(|l| l.value(sql, mode))
                 .collect()
         };
-        if let Some(cached) = self.statements.find(&shape, sql) {
+        if let Some(cached) = self.kept.by_text.find(&shape, sql) {
             let parameters = values(&cached.lifted, &shape);
             self.warnings.clear();
             self.is_of_kind(cached.command);
             match self.run_again(&cached.planned, &parameters) {
-                Ok(None) => self.statements.remove(&shape, sql),
+                Ok(None) => self.kept.by_text.remove(&shape, sql),
                 done => {
                     self.counters.count(cached.command);
                     self.counters.statement_cache_hits += 1;
@@ -171,7 +171,7 @@ impl Session {
                 let fixed = fixed.map(|at| (at, shape.literals[at].source(sql).into())).collect();
                 let cached = Arc::new(Cached { lifted, fixed, command, planned });
                 if cached.planned.can_be_kept() && statement.hints.resource_group.is_none() {
-                    self.statements.insert(shape, cached.clone());
+                    self.kept.by_text.insert(shape, cached.clone());
                 }
                 self.run_planned(&cached.planned, &parameters)
             }

@@ -46,7 +46,7 @@ impl Session {
     /// # Errors
     /// 1099, 1100 and 1223 under LOCK TABLES; 1205, 1213 (after a rollback of the transaction), 1317.
     pub(crate) fn use_tables(&mut self, uses: &[TableUse]) -> Result<(), MysqlError> {
-        if let Some(locked) = &self.locked_tables {
+        if let Some(locked) = &self.objects.locked_tables {
             uses.iter().try_for_each(|used| locked.allow(used))?;
         }
         let writes = uses.iter().any(|used| used.writes);
@@ -92,7 +92,7 @@ impl Session {
         let mut wanted = Vec::new();
         for (table, mode) in changed {
             let key = self.key_of(table)?;
-            if let Some(locked) = &self.locked_tables {
+            if let Some(locked) = &self.objects.locked_tables {
                 let (alias, writes) = (Some(table.name.value.clone()), true);
                 locked.allow(&TableUse { key, writes, alias })?;
             }
@@ -104,7 +104,7 @@ impl Session {
             wanted.push((self.change_key_of(name)?, MetadataMode::Exclusive));
         }
         wanted.extend(databases.iter().map(|name| (self.locks.database_key(name), MetadataMode::Exclusive)));
-        match &self.locked_tables {
+        match &self.objects.locked_tables {
             Some(LockedTables { only: None, .. }) => return Err(MysqlError::conflicting_read_lock()),
             Some(_) if !databases.is_empty() => return Err(MysqlError::active_transaction()),
             _ => {}
@@ -129,12 +129,12 @@ impl Session {
 
     /// True if LOCK TABLES or FLUSH TABLES WITH READ LOCK is in effect.
     pub(crate) fn has_locked_tables(&self) -> bool {
-        self.locked_tables.is_some()
+        self.objects.locked_tables.is_some()
     }
 
     /// True if LOCK TABLES is in effect.
     pub(crate) fn has_only_locked_tables(&self) -> bool {
-        self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some())
+        self.objects.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some())
     }
 
     /// Checks that the tables of FLUSH TABLES may be flushed; all tables if it names none.
@@ -142,7 +142,7 @@ impl Session {
     /// # Errors
     /// 1099 if the session has locked a table for reading, 1100 if LOCK TABLES has locked other tables.
     pub(crate) fn check_flush(&self, tables: &[TableName]) -> Result<(), MysqlError> {
-        let Some(only) = self.locked_tables.as_ref().and_then(|locked| locked.only.as_ref()) else {
+        let Some(only) = self.objects.locked_tables.as_ref().and_then(|locked| locked.only.as_ref()) else {
             return Ok(());
         };
         if tables.is_empty() {
@@ -185,7 +185,7 @@ impl Session {
     /// 1213, 1317.
     pub(crate) fn lock_tables(&mut self, tables: &[TableLock]) -> Result<(), MysqlError> {
         self.commit()?;
-        self.locked_tables = None;
+        self.objects.locked_tables = None;
         // Own tables need no lock: no other session can use them.
         let others: Vec<&TableLock> =
             tables.iter().filter(|lock| self.own_table_named(&lock.table).is_none()).collect();
@@ -212,7 +212,7 @@ impl Session {
             // While this session waited, another may have dropped the table.
             self.read_by_view(lock)?;
         }
-        self.locked_tables = Some(LockedTables { only: Some(only), _excluding: excluding });
+        self.objects.locked_tables = Some(LockedTables { only: Some(only), _excluding: excluding });
         Ok(())
     }
 
@@ -262,17 +262,21 @@ impl Session {
     /// Releases dropped tables; LOCK TABLES ends with the last one.
     pub(crate) fn unlock_dropped(&mut self, tables: &[TableName]) {
         let keys: Vec<MetadataKey> = tables.iter().filter_map(|table| self.key_of(table).ok()).collect();
-        let Some(only) = self.locked_tables.as_mut().and_then(|locked| locked.only.as_mut()) else { return };
+        let Some(only) = self.objects.locked_tables.as_mut().and_then(|locked| locked.only.as_mut()) else {
+            return;
+        };
         only.retain(|(_, key, _)| !keys.contains(key));
         if only.is_empty() {
-            self.locked_tables = None;
+            self.objects.locked_tables = None;
         }
     }
 
     /// Keeps the lock of a table that was renamed.
     pub(crate) fn lock_renamed(&mut self, old: &TableName, new: &TableName) {
         let (Ok(from), Ok(to)) = (self.key_of(old), self.key_of(new)) else { return };
-        let Some(only) = self.locked_tables.as_mut().and_then(|locked| locked.only.as_mut()) else { return };
+        let Some(only) = self.objects.locked_tables.as_mut().and_then(|locked| locked.only.as_mut()) else {
+            return;
+        };
         for (alias, key, _) in only.iter_mut().filter(|(_, key, _)| *key == from) {
             *key = to;
             if *alias == old.name.value {
@@ -286,14 +290,14 @@ impl Session {
     /// # Errors
     /// 1192 under LOCK TABLES; 1205, 1213, 1317.
     pub(crate) fn lock_everything(&mut self) -> Result<(), MysqlError> {
-        if self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
+        if self.objects.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
             return Err(MysqlError::active_transaction());
         }
-        if self.locked_tables.is_none() {
+        if self.objects.locked_tables.is_none() {
             let limits = self.metadata_limits();
             let wanted = [(self.locks.global_key(), MetadataMode::NoWrite)];
             let excluding = self.locks.exclude(&wanted, &limits)?;
-            self.locked_tables = Some(LockedTables { only: None, _excluding: excluding });
+            self.objects.locked_tables = Some(LockedTables { only: None, _excluding: excluding });
         }
         Ok(())
     }
@@ -303,17 +307,17 @@ impl Session {
     /// # Errors
     /// Errors of COMMIT.
     pub(crate) fn unlock_tables(&mut self) -> Result<(), MysqlError> {
-        if self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
+        if self.objects.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
             self.commit()?;
         }
-        self.locked_tables = None;
+        self.objects.locked_tables = None;
         Ok(())
     }
 
     /// START TRANSACTION releases the tables of LOCK TABLES.
     pub(super) fn begin_unlocks(&mut self) {
-        if self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
-            self.locked_tables = None;
+        if self.objects.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
+            self.objects.locked_tables = None;
         }
     }
 }

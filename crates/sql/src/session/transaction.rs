@@ -71,7 +71,7 @@ impl Session {
         match self.instance.server_access() {
             ServerAccess::ReadWrite => Ok(()),
             ServerAccess::ReadOnly => {
-                let may = self.access.check_any(&[Privilege::ConnectionAdmin, Privilege::Super]);
+                let may = self.login.access.check_any(&[Privilege::ConnectionAdmin, Privilege::Super]);
                 may.map_err(|_| MysqlError::option_prevents_statement("--read-only"))
             }
             ServerAccess::SuperReadOnly => Err(MysqlError::option_prevents_statement("--super-read-only")),

@@ -31,7 +31,7 @@ fn grant(granted: Privileges, all: Option<Privileges>, on: &str, id: &AccountId)
 /// # Errors
 /// 1141 if there is no such account.
 pub(super) fn grants(session: &Session, account: Option<&AccountName>) -> Result<RowSet, MysqlError> {
-    let access = &session.access;
+    let access = &session.login.access;
     let id = account.map_or_else(|| access.account(), |name| access.account_of(name));
     let set = session.instance.accounts().set();
     let known = set.accounts.get(&id).ok_or_else(|| MysqlError::no_such_grant(&id.user, &id.host))?;
@@ -62,7 +62,7 @@ pub(super) fn grants(session: &Session, account: Option<&AccountName>) -> Result
 /// # Errors
 /// 1396 if there is no such account.
 pub(super) fn create_user(session: &Session, account: &AccountName) -> Result<RowSet, MysqlError> {
-    let id = session.access.account_of(account);
+    let id = session.login.access.account_of(account);
     let set = session.instance.accounts().set();
     let known = set.accounts.get(&id).ok_or_else(|| MysqlError::cannot_user("SHOW CREATE USER", &id))?;
     let heading = format!("CREATE USER for {}", id.plain());

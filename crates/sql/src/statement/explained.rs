@@ -70,7 +70,7 @@ impl Session {
             return Ok(Outcome::Rows(RowStream::ready(tabular(Vec::new()))?));
         }
         let running = session.plan().ok_or_else(MysqlError::statement_not_explainable)?;
-        if !running.explainable && !self.access.is_unlimited() {
+        if !running.explainable && !self.login.access.is_unlimited() {
             return Err(MysqlError::view_not_explainable());
         }
         let work = match &*running.work {

@@ -53,7 +53,7 @@ pub(super) fn open(
     }
     let alias = alias.unwrap_or(&table.name).clone();
     let name = alias.value.to_lowercase();
-    if session.handlers.0.contains_key(&name) {
+    if session.objects.handlers.0.contains_key(&name) {
         return Err(MysqlError::not_unique_table(&alias.value));
     }
     let database = match &table.database {
@@ -66,7 +66,7 @@ pub(super) fn open(
     let database = Ident { value: database, span: table.name.span };
     let table = TableName { database: Some(database), name: table.name.clone() };
     let handler = opened(session, table, alias)?;
-    session.handlers.0.insert(name, handler);
+    session.objects.handlers.0.insert(name, handler);
     Ok(())
 }
 
@@ -90,7 +90,7 @@ pub(super) fn close(session: &mut Session, name: &Ident) -> Result<(), MysqlErro
     if session.has_only_locked_tables() {
         return Err(MysqlError::active_transaction());
     }
-    let closed = session.handlers.0.remove(&name.value.to_lowercase());
+    let closed = session.objects.handlers.0.remove(&name.value.to_lowercase());
     closed.map(|_| ()).ok_or_else(|| MysqlError::unknown_table_in(&name.value, PLACE))
 }
 
@@ -109,11 +109,11 @@ pub(super) fn read(
         return Err(MysqlError::active_transaction());
     }
     let name_of_it = name.value.to_lowercase();
-    let Some(mut handler) = session.handlers.0.remove(&name_of_it) else {
+    let Some(mut handler) = session.objects.handlers.0.remove(&name_of_it) else {
         return Err(MysqlError::unknown_table_in(&name.value, PLACE));
     };
     let rows = handler.read(session, read, text);
-    session.handlers.0.insert(name_of_it, handler);
+    session.objects.handlers.0.insert(name_of_it, handler);
     rows
 }
 

@@ -272,10 +272,11 @@ pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), My
         match item {
             FlushItem::Tables(tables) | FlushItem::ReadLockOf(tables) if !tables.is_empty() => {
                 session
+                    .objects
                     .handlers
                     .lose_places(|of| tables.iter().any(|table| is_table(table, of, database.as_deref())));
             }
-            FlushItem::Tables(_) | FlushItem::ReadLock => session.handlers.lose_places(|_| true),
+            FlushItem::Tables(_) | FlushItem::ReadLock => session.objects.handlers.lose_places(|_| true),
             _ => {}
         }
         match item {

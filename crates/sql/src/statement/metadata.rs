@@ -248,7 +248,7 @@ pub(super) fn excluded_by(
     }
     for (table, _) in &changed.tables {
         let database = database_of(session, table).unwrap_or_default();
-        session.handlers.close_those_of(&database, &table.name.value);
+        session.objects.handlers.close_those_of(&database, &table.name.value);
     }
     let tables: Vec<(&TableName, Option<MetadataMode>)> =
         changed.tables.iter().map(|(table, mode)| (table, *mode)).collect();

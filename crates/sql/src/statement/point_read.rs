@@ -10,7 +10,7 @@ use std::sync::Arc;
 impl Session {
     /// Returns a chunk for rows. Reuses the chunk of the last rows if no caller holds it any more.
     fn rows_for(&mut self, columns: &Arc<[ColumnMeta]>) -> Arc<Chunk> {
-        if let Some(mut kept) = self.kept_rows.take()
+        if let Some(mut kept) = self.kept.rows.take()
             && let Some(chunk) = Arc::get_mut(&mut kept)
         {
             if !Arc::ptr_eq(&chunk.columns, columns) {
@@ -58,7 +58,7 @@ impl Session {
         self.facts.found_rows = count;
         self.facts.row_count = -1;
         self.counters.rows_sent += count;
-        self.kept_rows = Some(chunk.clone());
+        self.kept.rows = Some(chunk.clone());
         Ok(Some(RowStream::whole(chunk)))
     }
 }

@@ -52,14 +52,14 @@ impl Session {
         shown: bool,
         (bound, subqueries, views): (&BoundKind, &[BoundSubquery], &[(String, String)]),
     ) -> Result<bool, MysqlError> {
-        if views.is_empty() || self.access.is_unlimited() {
+        if views.is_empty() || self.login.access.is_unlimited() {
             return Ok(true);
         }
         let wanted = Privilege::Select | Privilege::ShowView;
         let mut may =
-            views.iter().all(|(database, name)| self.access.on_table(database, name).has_all(wanted));
+            views.iter().all(|(database, name)| self.login.access.on_table(database, name).has_all(wanted));
         tables_of(bound, subqueries, &mut |table, _| {
-            let granted = self.access.on_table(&table.database, &table.name);
+            let granted = self.login.access.on_table(&table.database, &table.name);
             may &= table.is_private || granted.has(Privilege::Select);
         });
         if shown && !may { Err(MysqlError::view_not_explainable()) } else { Ok(may) }

@@ -132,7 +132,7 @@ pub(super) fn import_table(
     let as_exported = TableName { database: None, name: ident(&definition.name) };
     let name = name.unwrap_or(&as_exported);
     let database = database_of(session, name)?;
-    session.access.check_table(Privilege::Create | Privilege::Insert, &database, &name.name.value)?;
+    session.login.access.check_table(Privilege::Create | Privilege::Insert, &database, &name.name.value)?;
     is_there(session, name, false, false)?;
     in_plain_settings(session, |session| {
         let create = statement(session, &definition, (&database, &name.name.value), path)?;

@@ -29,7 +29,7 @@ pub(crate) fn authorize(session: &Session, asks: Asks<'_>) -> Result<(), MysqlEr
     if session.has_to_change_password() && !changes_own_password(session, asks) {
         return Err(MysqlError::must_change_password());
     }
-    if session.access.is_unlimited() {
+    if session.login.access.is_unlimited() {
         return Ok(());
     }
     let asked = PrivilegeCheck { session };
@@ -83,7 +83,7 @@ pub(crate) fn authorize_kill(session: &Session, id: u64) -> Result<(), MysqlErro
     let Some(entry) = entry else { return Ok(()) };
     let set = session.instance.accounts().set();
     let of_system =
-        |account: &AccountId| super::users::check_may_change(&session.access, &set, account).is_err();
+        |account: &AccountId| super::users::check_may_change(&session.login.access, &set, account).is_err();
     let may = asked.is_own_user(&entry)
         || asked.of_any(&[Privilege::Super, Privilege::ConnectionAdmin]).is_ok()
             && !entry.account.as_ref().is_some_and(of_system);
@@ -97,7 +97,7 @@ struct PrivilegeCheck<'s> {
 
 impl PrivilegeCheck<'_> {
     fn of_any(&self, wanted: &[Privilege]) -> Result<(), MysqlError> {
-        self.session.access.check_any(wanted)
+        self.session.login.access.check_any(wanted)
     }
 
     fn of_files(&self) -> Result<(), MysqlError> {
@@ -112,7 +112,7 @@ impl PrivilegeCheck<'_> {
 
     fn of_database(&self, wanted: Privilege, name: Option<&Ident>) -> Result<(), MysqlError> {
         match name.map(|name| name.value.as_str()).or(self.session.database()) {
-            Some(name) => self.session.access.check_database(wanted, name),
+            Some(name) => self.session.login.access.check_database(wanted, name),
             None => Ok(()),
         }
     }
@@ -144,7 +144,7 @@ impl PrivilegeCheck<'_> {
 
     fn of_name(&self, wanted: impl Into<Privileges>, table: &TableName) -> Result<(), MysqlError> {
         match self.database(table) {
-            Some(database) => self.session.access.check_table(wanted, database, &table.name.value),
+            Some(database) => self.session.login.access.check_table(wanted, database, &table.name.value),
             None => Ok(()),
         }
     }
@@ -157,7 +157,7 @@ impl PrivilegeCheck<'_> {
     ) -> Result<(), MysqlError> {
         match (temporary, self.database(table)) {
             (true, Some(database)) => {
-                self.session.access.check_database(Privilege::CreateTemporaryTables, database)
+                self.session.login.access.check_database(Privilege::CreateTemporaryTables, database)
             }
             _ => self.of_name(wanted, table),
         }
@@ -202,7 +202,7 @@ impl PrivilegeCheck<'_> {
             wanted = wanted | Privilege::Drop;
         }
         self.of_name(wanted, &create.name)?;
-        let access = &self.session.access;
+        let access = &self.session.login.access;
         let definer = match &create.definer {
             Some(definer) => Some(access.account_of(definer)),
             None if create.verb == ViewVerb::Alter => self.view(&create.name).map(|view| definer_of(&view)),
@@ -227,7 +227,7 @@ impl PrivilegeCheck<'_> {
     fn of_definer(&self, definer: &AccountId) -> Result<(), MysqlError> {
         let accounts = self.session.instance.accounts().set();
         match accounts.definer(definer) {
-            Some(definer) => super::users::check_may_change(&self.session.access, &accounts, definer),
+            Some(definer) => super::users::check_may_change(&self.session.login.access, &accounts, definer),
             None => Ok(()),
         }
     }
@@ -299,7 +299,7 @@ impl PrivilegeCheck<'_> {
     fn of_locked_table(&self, table: &TableName) -> Result<(), MysqlError> {
         let own = self.session.own_table_named(table).is_some();
         let Some(database) = self.database(table).filter(|_| !own) else { return Ok(()) };
-        self.session.access.check_database(Privilege::LockTables, database)?;
+        self.session.login.access.check_database(Privilege::LockTables, database)?;
         self.of_name(Privilege::Select, table)
     }
 
@@ -307,7 +307,7 @@ impl PrivilegeCheck<'_> {
     /// explains, runs or builds is checked by itself.
     fn of_advice(&self) -> Result<(), MysqlError> {
         let (database, table) = STATEMENT_DIGESTS;
-        self.session.access.check_table(Privilege::Select, database, table)
+        self.session.login.access.check_table(Privilege::Select, database, table)
     }
 
     fn of_shown_columns(&self, table: &TableName) -> Result<(), MysqlError> {
@@ -316,7 +316,7 @@ impl PrivilegeCheck<'_> {
 
     /// Checks that the session has any privilege on a table.
     fn of_seen_table(&self, command: &str, table: &TableName) -> Result<(), MysqlError> {
-        let access = &self.session.access;
+        let access = &self.session.login.access;
         match self.database(table) {
             Some(database)
                 if self.session.own_table_named(table).is_none()
@@ -337,7 +337,7 @@ impl PrivilegeCheck<'_> {
     }
 
     fn of_entered_database(&self, name: Option<&Ident>) -> Result<(), MysqlError> {
-        let access = &self.session.access;
+        let access = &self.session.login.access;
         match name.map(|name| name.value.as_str()).or(self.session.database()) {
             Some(name) if !access.enters_database(name) => Err(access.database_denied(name)),
             _ => Ok(()),
@@ -366,7 +366,7 @@ impl PrivilegeCheck<'_> {
             ShowKind::Grants(None) => Ok(()),
             ShowKind::Grants(Some(account)) | ShowKind::CreateUser(account) => match self.is_own(account) {
                 true => Ok(()),
-                false => self.session.access.check_database(Privilege::Select, SYSTEM_DATABASE),
+                false => self.session.login.access.check_database(Privilege::Select, SYSTEM_DATABASE),
             },
             ShowKind::Status { .. }
             | ShowKind::Variables { .. }
@@ -429,12 +429,12 @@ impl PrivilegeCheck<'_> {
     }
 
     fn is_own(&self, account: &AccountName) -> bool {
-        self.session.access.account_of(account) == self.session.access.account()
+        self.session.login.access.account_of(account) == self.session.login.access.account()
     }
 
     /// Returns whether a connection belongs to the session's own user.
     fn is_own_user(&self, entry: &SessionEntry) -> bool {
-        entry.account.as_ref().is_some_and(|account| account.user == self.session.access.account().user)
+        entry.account.as_ref().is_some_and(|account| account.user == self.session.login.access.account().user)
     }
 
     fn is_own_password(&self, users: &[UserSpec], options: UserOptions) -> bool {

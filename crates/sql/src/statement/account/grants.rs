@@ -129,16 +129,16 @@ impl Accounts {
         let mut named = level.named(&grant.privileges)?;
         if let PrivilegeList::All = grant.privileges {
             // ALL means only those dynamic privileges that the session may grant, as in MySQL.
-            named = self.of_dynamic_grantable(&session.access, named);
+            named = self.of_dynamic_grantable(&session.login.access, named);
         }
-        level.check(self, &session.access, named)?;
+        level.check(self, &session.login.access, named)?;
         check_names(session, &level, named)?;
         if grant.with_grant_option {
             named |= Privilege::GrantOption.into();
         }
         for name in &grant.accounts {
-            let id = session.access.account_of(name);
-            check_may_change(&session.access, &set, &id)?;
+            let id = session.login.access.account_of(name);
+            check_may_change(&session.login.access, &set, &id)?;
             if !set.accounts.contains_key(&id) {
                 return Err(MysqlError::cannot_create_user_by_grant());
             }
@@ -173,17 +173,17 @@ impl Accounts {
         };
         match (&level, &revoke.privileges) {
             (Some(level @ Level::Everything), PrivilegeList::All) => {
-                let named = self.of_dynamic_grantable(&session.access, named);
-                level.check(self, &session.access, named)?;
+                let named = self.of_dynamic_grantable(&session.login.access, named);
+                level.check(self, &session.login.access, named)?;
             }
-            (Some(level), _) => level.check(self, &session.access, named)?,
+            (Some(level), _) => level.check(self, &session.login.access, named)?,
             // As in MySQL, the session must be allowed to make accounts or to change the grant tables.
-            (None, _) if session.access.on_database("mysql").has(Privilege::Update) => {}
-            (None, _) => session.access.check_any(&[Privilege::CreateUser])?,
+            (None, _) if session.login.access.on_database("mysql").has(Privilege::Update) => {}
+            (None, _) => session.login.access.check_any(&[Privilege::CreateUser])?,
         }
         for name in &revoke.accounts {
-            let id = session.access.account_of(name);
-            check_may_change(&session.access, &set, &id)?;
+            let id = session.login.access.account_of(name);
+            check_may_change(&session.login.access, &set, &id)?;
             let removed = match (&level, set.accounts.contains_key(&id)) {
                 (_, false) if revoke.ignore_unknown => {
                     session.warnings.warn(MysqlError::user_does_not_exist(&id));
@@ -215,11 +215,11 @@ fn check_names(session: &Session, level: &Level, named: Privileges) -> Result<()
     match level {
         Level::Everything => Ok(()),
         Level::Databases(pattern) if system_names::is_standard(pattern) => {
-            Err(session.access.database_denied(pattern))
+            Err(session.login.access.database_denied(pattern))
         }
         Level::Databases(_) => Ok(()),
         Level::Table(database, table) if system_names::is_standard(database) => {
-            Err(session.access.table_denied(&named.to_string(), table))
+            Err(session.login.access.table_denied(&named.to_string(), table))
         }
         Level::Table(database, table) => {
             let catalog = session.instance.engine().catalog();
@@ -265,7 +265,7 @@ fn add(set: &mut AccountSet, session: &Session, id: &AccountId, (level, named): 
             if !(before | named).is_empty() {
                 let grant = TableGrant {
                     privileges: before | named,
-                    grantor: session.access.account().plain(),
+                    grantor: session.login.access.account().plain(),
                     granted: this_second(session),
                 };
                 set.tables.insert(key, grant);

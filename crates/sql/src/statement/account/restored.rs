@@ -28,7 +28,7 @@ impl Session {
         matches!((&insert.rows, &insert.on_duplicate), (InsertRows::Values(_), OnDuplicate::Fail))
             && self.autocommit()
             && !self.in_transaction()
-            && self.access.on_everything().has_all(Privileges::EVERYTHING)
+            && self.login.access.on_everything().has_all(Privileges::EVERYTHING)
     }
 
     /// Runs an INSERT into a grant table by [`Session::write`]. No other session changes accounts meanwhile. The rows are in force

@@ -113,7 +113,7 @@ impl Accounts {
         let now = this_second(session);
         let mut failed = Failed::default();
         for user in users {
-            let id = session.access.account_of(&user.account);
+            let id = session.login.access.account_of(&user.account);
             check_name(&id)?;
             if set.accounts.contains_key(&id) {
                 match if_not_exists {
@@ -149,10 +149,10 @@ impl Accounts {
         let now = this_second(session);
         let mut failed = Failed::default();
         for user in users {
-            let id = session.access.account_of(&user.account);
-            self.rescue(&mut set, &session.access, &id, user.secret.is_some());
+            let id = session.login.access.account_of(&user.account);
+            self.rescue(&mut set, &session.login.access, &id, user.secret.is_some());
             check_not_damaged(&set)?;
-            check_may_change(&session.access, &set, &id)?;
+            check_may_change(&session.login.access, &set, &id)?;
             let Some(account) = set.accounts.get_mut(&id) else {
                 match if_exists {
                     true => session.warnings.note(MysqlError::user_does_not_exist(&id)),
@@ -183,7 +183,7 @@ impl Accounts {
     ) -> Result<(), MysqlError> {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
-        let access = &session.access;
+        let access = &session.login.access;
         let id = account.map_or_else(|| access.account(), |name| access.account_of(name));
         self.rescue(&mut set, access, &id, true);
         check_not_damaged(&set)?;
@@ -209,8 +209,8 @@ impl Accounts {
         check_not_damaged(&set)?;
         let mut failed = Failed::default();
         for user in users {
-            let id = session.access.account_of(user);
-            check_may_change(&session.access, &set, &id)?;
+            let id = session.login.access.account_of(user);
+            check_may_change(&session.login.access, &set, &id)?;
             match set.accounts.contains_key(&id) {
                 true => set.remove(&id),
                 false if if_exists => session.warnings.note(MysqlError::user_does_not_exist(&id)),
@@ -236,9 +236,9 @@ impl Accounts {
         check_not_damaged(&set)?;
         let mut failed = Failed::default();
         for (from, to) in renamed {
-            let (from, to) = (session.access.account_of(from), session.access.account_of(to));
+            let (from, to) = (session.login.access.account_of(from), session.login.access.account_of(to));
             check_name(&to)?;
-            check_may_change(&session.access, &set, &from)?;
+            check_may_change(&session.login.access, &set, &from)?;
             match set.accounts.contains_key(&from) && !set.accounts.contains_key(&to) {
                 true => set.rename(&from, &to),
                 false => failed.push(&from),

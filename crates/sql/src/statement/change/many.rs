@@ -57,7 +57,7 @@ impl Session {
             };
             let values = &*values;
             session.warnings.clear();
-            session.told_insert_id = None;
+            session.statement.told_insert_id = None;
             let (execution, change) = match &mut begun {
                 Some((execution, change)) => {
                     execution.renew(session, values);
@@ -73,7 +73,7 @@ impl Session {
             let ran_one = execution
                 .with(session, |statement| change.run(&mut ChangeContext { statement, transaction }))?;
             let PointAnswer::Found(mut done) = ran_one else { return Ok(false) };
-            if let (0, Some(told)) = (done.last_insert_id, session.told_insert_id) {
+            if let (0, Some(told)) = (done.last_insert_id, session.statement.told_insert_id) {
                 (done.last_insert_id, done.insert_id) = (told, told);
             }
             ran(done);

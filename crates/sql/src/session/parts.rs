@@ -1,0 +1,83 @@
+//! The parts of a session that belong together: its login, its current statement, its own objects, its kept statements.
+
+use super::controlled::StatementGroups;
+use super::hypothetical::HypotheticalIndexes;
+use super::outcome::Chunk;
+use super::own_tables::OwnTables;
+use super::prepared::PreparedStatements;
+use super::running::{Running, WallClock};
+use super::statement_cache::StatementCache;
+use super::tables::LockedTables;
+use crate::accounts::Access;
+use crate::handlers::OpenHandlers;
+use crate::settings::Settings;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The account of a session, and what it may do.
+pub(crate) struct Login {
+    /// The rights of the account, read at the begin of the current statement.
+    pub(crate) access: Arc<Access>,
+    /// True if the account's password had expired at login and was not changed since.
+    pub(super) has_expired_password: bool,
+    /// True for a session that monitors the server; its statements are not counted.
+    pub(super) is_watcher: bool,
+}
+
+impl Login {
+    pub(super) fn new(access: Access) -> Login {
+        Login { has_expired_password: access.is_expired(), access: Arc::new(access), is_watcher: false }
+    }
+}
+
+/// The statement that runs, or ran last.
+pub(crate) struct CurrentStatement {
+    /// Its begin.
+    pub(super) began: Instant,
+    pub(super) wall: WallClock,
+    /// What it has done so far, for counters and logs.
+    pub(super) running: Running,
+    /// The settings to restore at its end, which its SET_VAR hints replaced.
+    pub(super) unhinted: Option<Box<Settings>>,
+    /// The argument of its `LAST_INSERT_ID(value)`.
+    pub(crate) told_insert_id: Option<u64>,
+    /// The resource groups that it runs in.
+    pub(super) groups: StatementGroups,
+}
+
+impl CurrentStatement {
+    /// The state before the first statement.
+    pub(super) fn none_yet() -> CurrentStatement {
+        CurrentStatement {
+            began: Instant::now(),
+            wall: WallClock::now(),
+            running: Running::over(),
+            unhinted: None,
+            told_insert_id: None,
+            groups: StatementGroups::default(),
+        }
+    }
+}
+
+/// What the session alone has, or holds for itself.
+#[derive(Default)]
+pub(crate) struct SessionObjects {
+    /// Temporary tables.
+    pub(super) own_tables: OwnTables,
+    /// Tables opened with HANDLER.
+    pub(crate) handlers: OpenHandlers,
+    /// Hypothetical indexes that EXPLAIN assumes.
+    pub(crate) hypothetical: HypotheticalIndexes,
+    /// The tables of LOCK TABLES.
+    pub(super) locked_tables: Option<LockedTables>,
+}
+
+/// Statements, plans and buffers that are kept for the next execution.
+#[derive(Default)]
+pub(crate) struct KeptStatements {
+    pub(super) prepared: PreparedStatements,
+    /// Plans of statements that came as text.
+    pub(super) by_text: StatementCache,
+    /// The rows of the last small result; its reader may still share them.
+    pub(crate) rows: Option<Arc<Chunk>>,
+}
