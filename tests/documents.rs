@@ -31,8 +31,8 @@ const FACTS: &[(&str, &str, &str, &str)] = &[
         "crates/storage/src/control.rs",
         "MAGIC: &[u8; 8] = b",
     ),
-    ("| tree pages | ", ", packed leaves", "crates/btree/src/node/record.rs", "LeafFormat::Plain => "),
-    (", packed leaves ", ", page header", "crates/btree/src/node/record.rs", "LeafFormat::Packed => "),
+    ("| tree pages | ", ", packed leaves", "crates/btree/src/node/layout.rs", "LeafFormat::Plain => "),
+    (", packed leaves ", ", page header", "crates/btree/src/node/layout.rs", "LeafFormat::Packed => "),
     (
         "| space map, segment directory, superblock | ",
         ", page header",

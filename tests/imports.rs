@@ -17,6 +17,7 @@ use std::fmt::Write as _;
 const CLEAN: &[&str] = &[
     "invariant",
     "storage",
+    "btree",
     "protocol",
     "access",
     "planner",

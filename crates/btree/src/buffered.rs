@@ -17,10 +17,10 @@ use std::borrow::Cow;
 
 use leafline_storage::{HeldPage, Lsn, PageClass, PageNo, RawPage, Reservation};
 
-use crate::descend::{Faults, Target};
+use crate::descend::Faults;
 use crate::entry::{Change, CommitTs, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
-use crate::merge::freed_pages;
+use crate::freed::freed_pages;
 use crate::modify::{Keys, ModifyOutcome};
 use crate::node::{
     BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, merge_entries, part,
@@ -28,6 +28,7 @@ use crate::node::{
 };
 use crate::optimistic::{ChildReference, Finger, OptimisticOutcome};
 use crate::policy;
+use crate::target::Target;
 use crate::tree::{Tree, apply};
 
 /// The leaf of a key, for keeping a change of it elsewhere.

@@ -10,6 +10,7 @@ use leafline_storage::{BulkWriter, PageClass, PageKind, PageNo, SegmentId, Store
 
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
+use crate::limits;
 use crate::node::{
     CHILD, LeafFormat, NodeBuilder, NodeFault, NodeResult, PackedSize, SLOT, branch_cell_len, common_prefix,
     format_version, leaf_cell_len,
@@ -97,11 +98,11 @@ impl BulkBuilder {
     /// # Errors
     /// `NotAscending`, `KeyTooLong`, `EntryTooLarge`, and the errors of the store.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
-        let limit = policy::max_key_len(self.shape.page_size);
+        let limit = limits::max_key_len(self.shape.page_size);
         if key.len() > limit {
             return Err(BtreeError::KeyTooLong { len: key.len(), limit });
         }
-        let (len, limit) = (key.len() + payload.len(), policy::max_entry_len(self.shape.page_size));
+        let (len, limit) = (key.len() + payload.len(), limits::max_entry_len(self.shape.page_size));
         if len > limit {
             return Err(BtreeError::EntryTooLarge { len, limit });
         }

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use leafline_storage::{Lsn, PageNo, SalvagedSegment, SalvagedStore};
 
 use crate::error::{BtreeError, OnPage, Result};
-use crate::examine::{KeyRange, reason};
+use crate::examine::reason;
+use crate::key_range::KeyRange;
 use crate::node::check;
 use crate::salvage::{Found, Salvage, cover, gaps};
 use crate::tree::Tree;

@@ -12,11 +12,11 @@ use std::ops::Range;
 
 use leafline_storage::{Lsn, PageNo, SharedGuard};
 
-use crate::descend::Target;
 use crate::error::{OnPage, Result};
-use crate::merge::freed_pages;
+use crate::freed::freed_pages;
 use crate::node::Node;
 use crate::optimistic::Finger;
+use crate::target::Target;
 use crate::tree::Tree;
 use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;
@@ -121,6 +121,18 @@ impl Position {
             Direction::Reverse if self.at_end => Target::Before(None),
             Direction::Reverse => Target::Before(Some(&self.key)),
         }
+    }
+}
+
+impl Tree {
+    /// Makes a cursor before the first entry.
+    pub fn cursor(&self) -> Cursor<&Tree> {
+        Cursor::new(self)
+    }
+
+    /// Makes a cursor like [`cursor`](Self::cursor), with a handle of its own to the tree.
+    pub fn into_cursor(self) -> Cursor {
+        Cursor::new(self)
     }
 }
 

@@ -7,11 +7,12 @@
 use leafline_storage::{PageNo, Store};
 
 use crate::cursor::Direction;
-use crate::descend::{BranchCopy, Target};
+use crate::descend::BranchCopy;
 use crate::error::{OnPage, Result};
-use crate::examine::KeyRange;
+use crate::key_range::KeyRange;
 use crate::node::{Node, NodeResult};
 use crate::optimistic::OptimisticOutcome;
+use crate::target::Target;
 use crate::tree::Tree;
 
 /// Number of branches right above the leaves that are read as one batch when a walk comes to the second of them.

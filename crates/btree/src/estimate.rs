@@ -12,11 +12,11 @@ use std::ops::Range;
 
 use leafline_storage::{PageNo, StorageError};
 
-use crate::descend::Target;
 use crate::enumerate::children_in;
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeResult};
 use crate::optimistic::OptimisticOutcome;
+use crate::target::Target;
 use crate::tree::Tree;
 use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;

@@ -19,24 +19,38 @@ use leafline_storage::{PageNo, SharedGuard};
 use crate::cursor::Direction;
 use crate::enumerate::LeavesByPage;
 use crate::error::{BtreeError, Result};
+use crate::key_range::KeyRange;
 use crate::node::{LeafFormat, Node, NodeFault, check};
 use crate::policy;
 use crate::read_ahead::{RangeLeafOrder, ReadAhead, ReadAheadSettings};
 use crate::tree::Tree;
-use crate::verify::TreeReport;
 
 /// Smallest number of leaves that are worth a thread.
 const LEAVES_PER_PIECE: usize = 64;
 /// Pieces for each thread, so that all threads are busy to the end.
 const PIECES_PER_THREAD: usize = 8;
 
-/// The keys in `[lower, upper)`; without an upper bound, up to the end of the tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRange {
-    /// The first key.
-    pub lower: Vec<u8>,
-    /// The first key beyond the range.
-    pub upper: Option<Vec<u8>>,
+/// Statistics of a sound tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TreeReport {
+    /// Levels; 1 if the root is a leaf.
+    pub levels: u32,
+    /// Number of leaf pages.
+    pub leaves: u64,
+    /// Number of leaf pages that are packed.
+    pub packed: u64,
+    /// Number of branch pages.
+    pub branches: u64,
+    /// Number of entries, ghosts included.
+    pub entries: u64,
+    /// Number of ghosts.
+    pub ghosts: u64,
+    /// Number of leaves with entries that still have a commit timestamp.
+    pub unsettled: u64,
+    /// Number of leaves that do not lie on the page right after that of the leaf before them.
+    pub breaks: u64,
+    /// Used share of the leaves' bytes, from 0 to 1.
+    pub fill: f64,
 }
 
 /// A damaged node.
@@ -319,7 +333,7 @@ impl Tree {
         for level in (1..self.depth()? as u8).rev() {
             bounds.clear();
             let mut at = Vec::new();
-            while let Some(guard) = self.descend(crate::descend::Target::Key(&at), level)? {
+            while let Some(guard) = self.descend(crate::target::Target::Key(&at), level)? {
                 let damaged = |fault| BtreeError::corrupt(guard.page_no(), fault);
                 let node = Node::open(&guard).map_err(damaged)?;
                 for slot in 0..node.count() {

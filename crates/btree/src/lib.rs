@@ -7,7 +7,9 @@
 //! | module | holds |
 //! |---|---|
 //! | [`node`] | the bytes of one page: layout, search, changes, and the redo records of changes |
-//! | [`policy`] | limits, split points, thresholds: every choice that could have been made otherwise |
+//! | [`limits`], [`policy`] | limits of keys and entries; split points and thresholds: every choice that could have been made otherwise |
+//! | `tree` | the handle of a tree, and the reservations for changes |
+//! | `target`, `freed`, `key_range` | where a descent goes; the count of freed pages; a range of keys |
 //! | `descend`, `optimistic` | descents from the root, with latches and without; the latching of readers and writers |
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
 //! | `rehearse` | computing the pages and log bytes that changes would take |
@@ -15,6 +17,7 @@
 //! | `relocate` | merging such changes into copies of leaves on fresh pages |
 //! | `parent` | replacing one leaf by several |
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
+//! | `point_read` | reading one entry |
 //! | `lookup` | looking up many known keys at a time |
 //! | `enumerate`, `estimate` | listing and counting leaves by branch pages, without reading leaves |
 //! | `map` | the places of leaves in the file, and the fill of those in memory |
@@ -39,18 +42,23 @@ mod enumerate;
 mod error;
 mod estimate;
 mod examine;
+mod freed;
+mod key_range;
+pub mod limits;
 mod lookup;
 mod map;
 mod merge;
 mod modify;
 mod optimistic;
 mod parent;
+mod point_read;
 pub mod policy;
 mod read_ahead;
 mod rehearse;
 mod relocate;
 mod salvage;
 mod split;
+mod target;
 mod tree;
 mod unpacked_cells;
 mod verify;
@@ -63,7 +71,8 @@ pub use entry::{Change, CommitTs, EntryFlags, EntryView};
 pub use enumerate::{LeafList, LeafRef, LeafWalk, LeafWalker, LeavesByPage};
 pub use error::{BtreeError, Result};
 pub use estimate::{Estimate, SampledLeaves};
-pub use examine::{KeyRange, NodeProgress, TreeFault};
+pub use examine::{NodeProgress, TreeFault, TreeReport};
+pub use key_range::KeyRange;
 pub use lookup::FoundLeaf;
 pub use map::{LeafContent, LeafPlace, TreeMap};
 pub use modify::Keys;
@@ -75,5 +84,4 @@ pub use rehearse::Rehearsal;
 pub use relocate::CopiedLeaf;
 pub use salvage::Salvage;
 pub use tree::Tree;
-pub use verify::TreeReport;
 pub use view::{LeafView, PackedCellView};

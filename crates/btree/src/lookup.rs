@@ -11,11 +11,11 @@
 use leafline_storage::{Optimistic, PageNo, SharedGuard};
 
 use crate::cursor::Direction;
-use crate::descend::Target;
 use crate::error::{OnPage, Result};
-use crate::merge::freed_pages;
+use crate::freed::freed_pages;
 use crate::node::Node;
 use crate::optimistic::{Finger, LINE, OptimisticOutcome, SLOT_LINES};
+use crate::target::Target;
 use crate::tree::Tree;
 use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;

@@ -5,29 +5,14 @@
 //! an empty node. The parent may then be nearly empty itself, and so on upwards. A root with one child takes over the
 //! child's contents, so the root's page number stays.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation, page};
 
 use crate::descend::{Faults, LatchAttempt};
 use crate::error::{OnPage, Result};
+use crate::freed::note_freed;
 use crate::node::{Node, NodeBuilder, NodeResult, Record, Side};
 use crate::policy;
 use crate::tree::{Tree, apply};
-
-/// Number of pages of all trees freed since the process started. A cursor that remembers a leaf goes there without a
-/// descent only while this has not changed: a freed page that was read in again would still look the same.
-static FREED: AtomicU64 = AtomicU64::new(0);
-
-/// Returns the number of pages freed so far. Read while a latch is held.
-pub(crate) fn freed_pages() -> u64 {
-    FREED.load(Ordering::Acquire)
-}
-
-/// Counts a page that is about to be freed. Called while no other thread can see the page.
-pub(crate) fn note_freed() {
-    FREED.fetch_add(1, Ordering::Release);
-}
 
 /// The outcome of one attempt.
 enum Attempt {

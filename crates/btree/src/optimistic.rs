@@ -13,10 +13,10 @@ use std::cmp::Ordering;
 
 use leafline_storage::{Optimistic, OptimisticPage, PageNo};
 
-use crate::descend::Target;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
-use crate::merge::freed_pages;
+use crate::freed::freed_pages;
 use crate::node::{LeafFormat, NodeResult, Search, Source};
+use crate::target::Target;
 use crate::tree::Tree;
 
 /// Number of descents without latches that are attempted before latches are taken.

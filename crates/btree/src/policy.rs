@@ -1,6 +1,5 @@
-//! The policies of trees: choices that do not affect the correctness of a tree, such as limits, where to split, and when to
-//! merge. They are in one place, so that insert, split, merge and bulk build cannot disagree. `insert_history` is asked by
-//! redo, too: another rule there makes replayed pages differ from those that were written.
+//! The policies of trees: choices that do not affect the correctness of a tree, such as where to split, and when to
+//! merge. They are in one place, so that insert, split, merge and bulk build cannot disagree.
 //!
 //! **Where to split.** Each node records in its header where the last inserts went ([`InsertHistory`]). When they
 //! ascend, the split is made where the new entry goes, so that sequential inserts leave full pages behind; when they
@@ -12,50 +11,8 @@ use crate::node::{
     InsertHistory, LeafFormat, Node, NodeFault, NodeResult, SLOT, SLOTS, Side, common_prefix, merged_prefix,
 };
 
-/// Longest key that any page size allows, in bytes.
-pub const MAX_KEY_LEN: usize = 3072;
-
-/// Returns the longest key on pages of `page_size` bytes: 768 at 4 KiB, 1536 at 8 KiB, 3072 above, as in InnoDB.
-pub fn max_key_len(page_size: usize) -> usize {
-    (page_size / 16 * 3).min(MAX_KEY_LEN)
-}
-
-/// Returns the most bytes of key and payload together.
-pub fn max_entry_len(page_size: usize) -> usize {
-    page_size / 2
-}
-
 /// Trend from which on a node counts as filled in order.
 const ORDERED: i8 = 6;
-/// Bound of the trend, so that a node that was filled in order for long adapts quickly.
-const TREND_LIMIT: i8 = 24;
-/// Jumps of up to this many slots do not end a trend; on small nodes an eighth of the slots.
-const JUMP: usize = 16;
-
-/// Returns the history of a node with `count` slots after an insert at `slot`.
-///
-/// Over nearly ordered inserts the steps telescope: each ascending insert moves the position by one on average,
-/// descending ones leave it where it is. So `2 * step - 1` sums to plus or minus the number of inserts.
-pub fn insert_history(history: InsertHistory, slot: usize, count: usize) -> InsertHistory {
-    let last = slot.min(usize::from(u16::MAX)) as u16;
-    if count == 0 {
-        return InsertHistory { last, ..history };
-    }
-    let step = slot as i64 - i64::from(history.last);
-    let window = (count / 8).clamp(1, JUMP);
-    if step.unsigned_abs() > window as u64 {
-        return InsertHistory {
-            last,
-            trend: history.trend / 4 * 3 + history.trend % 4 / 2,
-            spread: history.spread - history.spread.div_ceil(4),
-        };
-    }
-    let step = (2 * step - 1).clamp(-3, 3) as i8;
-    let trend = history.trend.saturating_add(step).clamp(-TREND_LIMIT, TREND_LIMIT);
-    let behind = if trend > 0 { count.saturating_sub(slot) } else { slot };
-    let spread = if behind <= window { history.spread.max(behind as u8) } else { history.spread };
-    InsertHistory { last, trend, spread }
-}
 
 /// Returns the shortest key above `below` and not above `upto`, which separates the two neighbours in their parent.
 pub fn separator<'k>(below: &[u8], upto: &'k [u8]) -> &'k [u8] {

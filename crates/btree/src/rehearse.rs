@@ -9,12 +9,12 @@
 
 use leafline_storage::{PageNo, SegmentId};
 
-use crate::descend::Target;
 use crate::entry::{Change, CommitTs, EntryView};
 use crate::error::{OnPage, Result};
 use crate::modify::ChangeOutcome;
 use crate::node::{Node, RECORD_OVERHEAD, Record};
 use crate::split::{Split, parent_of_one};
+use crate::target::Target;
 use crate::tree::{GROUP_OVERHEAD, Pages, Tree};
 
 /// Changes of a tree that are made on copies.

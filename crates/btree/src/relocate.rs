@@ -14,7 +14,7 @@ use leafline_storage::{FreshPages, HeldPage, PageKind, PageNo, Reservation, page
 use crate::buffered::{Part, UnpinnedLeaf, merged, parts_of};
 use crate::entry::CommitTs;
 use crate::error::{OnPage, Result};
-use crate::merge::note_freed;
+use crate::freed::note_freed;
 use crate::node::{
     BufferedEntry, Node, NodeFault, NodeResult, format_version, merge_entries, set_merged_through,
 };

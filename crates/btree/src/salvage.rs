@@ -12,7 +12,8 @@ use leafline_storage::{Lsn, PageKind, PageNo, page};
 
 use crate::entry::EntryView;
 use crate::error::{OnPage, Result};
-use crate::examine::{KeyRange, reason};
+use crate::examine::reason;
+use crate::key_range::KeyRange;
 use crate::node::{Node, NodeFault, check};
 use crate::tree::Tree;
 

@@ -1,4 +1,4 @@
-//! The handle of a tree: opening and creating, point reads, and the reservations for changes.
+//! The handle of a tree: opening and creating, and the reservations for changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,13 +7,9 @@ use leafline_storage::{
     HandlerId, MiniTransaction, PageClass, PageNo, PageSlot, Reservation, SegmentId, Store,
 };
 
-use crate::cursor::Cursor;
-use crate::descend::Target;
-use crate::entry::EntryView;
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{LeafFormat, LeafInsert, Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
-use crate::optimistic::{Copied, OptimisticOutcome};
-use crate::policy;
+use crate::limits;
+use crate::node::{LeafFormat, LeafInsert, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
 
 /// A B+tree in a segment. Cheap to clone. All clones, and all handles opened on the same root, are the same tree.
 #[derive(Clone)]
@@ -48,7 +44,6 @@ impl Tree {
     ///
     /// # Errors
     /// `PageSize`, and the errors of the store.
-    /// `PageSize`, what the store returns.
     pub fn create(
         store: &Store,
         reservation: &mut Reservation,
@@ -103,62 +98,14 @@ impl Tree {
         self.store.count_page_merge();
     }
 
-    /// Makes a cursor before the first entry.
-    pub fn cursor(&self) -> Cursor<&Tree> {
-        Cursor::new(self)
-    }
-
-    /// Makes a cursor like [`cursor`](Self::cursor), with a handle of its own to the tree.
-    pub fn into_cursor(self) -> Cursor {
-        Cursor::new(self)
-    }
-
     /// Returns the length of the longest key, in bytes.
     pub fn max_key_len(&self) -> usize {
-        policy::max_key_len(self.store.page_size())
+        limits::max_key_len(self.store.page_size())
     }
 
     /// Returns the most bytes of key and payload together.
     pub fn max_entry_len(&self) -> usize {
-        policy::max_entry_len(self.store.page_size())
-    }
-
-    /// Calls `f` with the entry under `key`, a ghost included. The entry is a copy, or, where writers are in the way,
-    /// the leaf's own under its shared latch; so `f` must not block.
-    ///
-    /// # Errors
-    /// `Corrupt`, and the errors of the store.
-    #[inline]
-    pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
-        let mut copied = Copied::new();
-        match self.find_entry(key, &mut copied) {
-            OptimisticOutcome::Reached(true) => Ok(f(Some(copied.entry()))),
-            OptimisticOutcome::Reached(false) => Ok(f(None)),
-            _ => self.get_latched(key, f),
-        }
-    }
-
-    #[cold]
-    fn get_latched<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
-        let guard = self.descend_to_leaf(Target::Key(key))?;
-        let page = guard.page_no();
-        let leaf = Node::open(&guard).on(page)?;
-        let (slot, found) = leaf.lower_bound(key).on(page)?;
-        let mut unpacked = Vec::new();
-        let entry = if found { Some(leaf.entry(slot, &mut unpacked).on(page)?) } else { None };
-        Ok(f(entry))
-    }
-
-    /// Returns the number of levels; 1 if the root is a leaf.
-    ///
-    /// # Errors
-    /// `Corrupt`, and the errors of the store.
-    pub fn depth(&self) -> Result<u32> {
-        if let Some(level) = self.root_level() {
-            return Ok(u32::from(level) + 1);
-        }
-        let guard = self.store.shared(self.root)?;
-        Ok(u32::from(self.node(&guard, self.root, None)?.level()) + 1)
+        limits::max_entry_len(self.store.page_size())
     }
 
     /// Returns the pages to reserve for one [`modify`](Self::modify).

@@ -9,37 +9,14 @@ use std::time::Duration;
 use leafline_storage::PageNo;
 
 use crate::error::{BtreeError, Result};
-use crate::examine::{NodeProgress, TreeFault, Walking};
-use crate::merge::freed_pages;
+use crate::examine::{NodeProgress, TreeFault, TreeReport, Walking};
+use crate::freed::freed_pages;
 use crate::read_ahead::ReadAheadSettings;
 use crate::tree::Tree;
 
 /// How often a wrong number of pages is checked again, and after what pause.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(5);
-
-/// Statistics of a sound tree.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct TreeReport {
-    /// Levels; 1 if the root is a leaf.
-    pub levels: u32,
-    /// Number of leaf pages.
-    pub leaves: u64,
-    /// Number of leaf pages that are packed.
-    pub packed: u64,
-    /// Number of branch pages.
-    pub branches: u64,
-    /// Number of entries, ghosts included.
-    pub entries: u64,
-    /// Number of ghosts.
-    pub ghosts: u64,
-    /// Number of leaves with entries that still have a commit timestamp.
-    pub unsettled: u64,
-    /// Number of leaves that do not lie on the page right after that of the leaf before them.
-    pub breaks: u64,
-    /// Used share of the leaves' bytes, from 0 to 1.
-    pub fill: f64,
-}
 
 impl Tree {
     /// Checks every structural invariant of the tree.

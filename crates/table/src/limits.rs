@@ -1,7 +1,7 @@
 //! Limits that follow from the page size, the log and memory.
 
 use crate::options::EngineOptions;
-use leafline_btree::policy;
+use leafline_btree::limits;
 use leafline_storage::Store;
 
 /// The memory of a lock in bytes, in the lock table and in its owner's list: between 36 and 73, because
@@ -73,8 +73,8 @@ impl Limits {
             None => Limits::of_change_buffer(pool, None),
         };
         Limits {
-            max_key: policy::max_key_len(store.page_size()),
-            max_entry: policy::max_entry_len(store.page_size()),
+            max_key: limits::max_key_len(store.page_size()),
+            max_entry: limits::max_entry_len(store.page_size()),
             inline_commit: options.inline_commit_bytes.map_or(inline, |bytes| inline.min(bytes as usize)),
             progress_bytes: options.progress_bytes.unwrap_or(log / PROGRESS_SHARE) as usize,
             write_set_memory: options.transaction_memory_bytes.unwrap_or(of_transaction),

@@ -10,11 +10,13 @@ use leafline_storage::PageNo;
 
 use super::cell::{branch_cell_len, leaf_cell_len};
 use super::gathered::CollectedEntries;
+use super::header::{put_history, set_merged_through};
+use super::history::InsertHistory;
 use super::layout::{
-    CHILD, HAS_PAYLOAD, InsertHistory, LeafFormat, Node, NodeFault, NodeResult, PACKED, PAGE_SIZES,
-    PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16,
-    u48_bytes,
+    CHILD, HAS_PAYLOAD, LeafFormat, NodeFault, NodeResult, PACKED, PAGE_SIZES, PAYLOAD_LEN, SLOT, SLOTS,
+    Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16, u48_bytes,
 };
+use super::node_view::Node;
 use super::packed::{PackedCell, SHORT_KEY};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
@@ -140,7 +142,7 @@ impl NodeBuilder {
 
     /// Sets the generation of buffered changes that the leaf contains.
     pub fn set_merged_through(&mut self, generation: u64) {
-        super::edit::set_merged_through(&mut self.page, generation);
+        set_merged_through(&mut self.page, generation);
     }
 
     /// Sets the insert history, which the split policy uses.
@@ -321,13 +323,6 @@ pub(super) fn packed_slot(head: u32, offset: usize, before: usize) -> [u8; SLOT]
     let (head, offset, before) =
         (head.to_le_bytes(), (offset as u16).to_le_bytes(), (before as u16).to_le_bytes());
     [head[0], head[1], head[2], head[3], offset[0], offset[1], before[0], before[1]]
-}
-
-/// Writes the insert history.
-pub(super) fn put_history(page: &mut [u8], history: InsertHistory) {
-    put_u16(page, field::LAST_INSERT, usize::from(history.last));
-    page[field::TREND] = history.trend as u8;
-    page[field::SPREAD] = history.spread;
 }
 
 /// Returns the longest prefix of a node with no upper fence that begins at `lower` and ends with the keys of `last`.

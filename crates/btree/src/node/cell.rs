@@ -5,7 +5,8 @@ use std::ops::Range;
 use leafline_storage::PageNo;
 
 use super::Source;
-use super::layout::{CHILD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP};
+use super::layout::{CHILD, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP};
+use super::node_view::Node;
 use super::packed::MAX_CELL_ENTRIES;
 use super::unpacked::Unpacked;
 use crate::entry::{CommitTs, EntryFlags, EntryView};

@@ -1,10 +1,11 @@
 //! Checks the invariants of one node.
 
-use super::layout::{Node, NodeFault, NodeResult, head_of};
+use super::layout::{NodeFault, NodeResult, head_of};
+use super::node_view::Node;
 use super::packed::MISCOUNTED;
 use super::{SLOT, SLOTS, prefix_len};
 use crate::entry::EntryFlags;
-use crate::policy;
+use crate::limits;
 
 /// Checks everything that can be checked on the node alone.
 pub fn check(node: &Node<'_>) -> NodeResult<()> {
@@ -51,7 +52,7 @@ fn check_keys(node: &Node<'_>) -> NodeResult<()> {
     let mut last: Option<Vec<u8>> = None;
     let mut check_key = |suffix: &[u8]| {
         let key = [node.prefix(), suffix].concat();
-        if key.len() > policy::max_key_len(node.bytes().len()) {
+        if key.len() > limits::max_key_len(node.bytes().len()) {
             return Err(NodeFault("key longer than the limit"));
         }
         if !node.covers(&key) {

@@ -5,16 +5,18 @@ use std::cmp::Ordering;
 
 use leafline_storage::PageNo;
 
-use super::build::{NodeBuilder, prefix_without_upper_fence, put_history};
+use super::build::{NodeBuilder, prefix_without_upper_fence};
 use super::cell::{branch_cell_len, leaf_cell_len};
+use super::header::{count_flags, put_history, raise_max_commit_ts};
+use super::history::{InsertHistory, insert_history};
 use super::layout::{
-    CHILD, HAS_PAYLOAD, InsertHistory, Node, NodeFault, NodeResult, PAYLOAD_LEN, SLOT, SLOTS, Slot,
-    TIMESTAMP, common_prefix, field, get_u16, get_u64, head_of, put_u16, u48_bytes,
+    CHILD, HAS_PAYLOAD, NodeFault, NodeResult, PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP, common_prefix,
+    field, head_of, put_u16, u48_bytes,
 };
-use super::packed::{MAX_CELL_ENTRIES, MISCOUNTED};
+use super::node_view::Node;
+use super::packed::MAX_CELL_ENTRIES;
 use super::packed_edit::CellReplacement;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
-use crate::policy;
 
 const NO_ROOM: NodeFault = NodeFault("no room on the page");
 
@@ -30,7 +32,7 @@ pub enum Side {
 /// Inserts an entry at position `slot`.
 pub fn leaf_insert(page: &mut [u8], slot: usize, suffix: &[u8], entry: EntryView<'_>) -> NodeResult<()> {
     let node = leaf(page)?;
-    let history = policy::insert_history(node.history(), slot, node.count());
+    let history = insert_history(node.history(), slot, node.count());
     if node.is_packed() {
         CellReplacement::insert(&node, slot, suffix, entry)?.apply(page)?;
         put_history(page, history);
@@ -295,18 +297,13 @@ pub fn set_prefix(page: &mut [u8], prefix_len: usize) -> NodeResult<()> {
     builder.finish_into(page)
 }
 
-/// Sets the generation of buffered changes that a leaf contains.
-pub fn set_merged_through(page: &mut [u8], generation: u64) {
-    page[field::MERGED_THROUGH..][..8].copy_from_slice(&generation.to_le_bytes());
-}
-
 /// Inserts a child at `slot` (1 or more) that begins at key prefix + `suffix`.
 pub fn branch_insert(page: &mut [u8], slot: usize, suffix: &[u8], child: PageNo) -> NodeResult<()> {
     let node = branch(page, slot.max(1) - 1)?;
     if slot == 0 {
         return Err(NodeFault("the first child of a branch is not inserted"));
     }
-    let history = policy::insert_history(node.history(), slot, node.count());
+    let history = insert_history(node.history(), slot, node.count());
     insert_cell(page, slot, branch_cell_len(suffix.len()), |page, start| {
         page[start..start + CHILD].copy_from_slice(&u48_bytes(child.0));
         page[start + CHILD..start + CHILD + suffix.len()].copy_from_slice(suffix);
@@ -425,28 +422,4 @@ fn write_leaf_cell(page: &mut [u8], start: usize, suffix: &[u8], entry: EntryVie
     at += suffix.len();
     page[at..at + entry.payload.len()].copy_from_slice(entry.payload);
     flags
-}
-
-/// Updates the counters of ghosts and unsettled entries when a number of entries with some flags is replaced by
-/// others.
-///
-/// # Errors
-/// Returns a fault if the page counts fewer than there were.
-pub(super) fn count_flags(
-    page: &mut [u8],
-    old: (EntryFlags, usize),
-    new: (EntryFlags, usize),
-) -> NodeResult<()> {
-    for (at, flag) in [(field::GHOSTS, EntryFlags::GHOST), (field::UNSETTLED, EntryFlags::HAS_TS)] {
-        let of = |(flags, number): (EntryFlags, usize)| if flags.contains(flag) { number } else { 0 };
-        let number = usize::from(get_u16(page, at)) + of(new);
-        put_u16(page, at, number.checked_sub(of(old)).ok_or(MISCOUNTED)?);
-    }
-    Ok(())
-}
-
-pub(super) fn raise_max_commit_ts(page: &mut [u8], ts: CommitTs) {
-    if ts.0 > get_u64(page, field::MAX_COMMIT_TS) {
-        page[field::MAX_COMMIT_TS..field::MAX_COMMIT_TS + 8].copy_from_slice(&ts.0.to_le_bytes());
-    }
 }

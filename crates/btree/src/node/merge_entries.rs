@@ -8,7 +8,9 @@ use leafline_storage::page::bytes::Reader;
 
 use super::cell::leaf_cell_len;
 use super::edit;
-use super::layout::{Node, NodeFault, NodeResult, u48, u48_bytes};
+use super::header::set_merged_through;
+use super::layout::{NodeFault, NodeResult, u48, u48_bytes};
+use super::node_view::Node;
 use super::packed::SHORT_KEY;
 use super::room::has_room;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
@@ -127,6 +129,6 @@ pub(super) fn redo(page: &mut [u8], from: &mut Reader<'_>) -> Option<NodeResult<
             Err(fault) => return Some(Err(fault)),
         }
     }
-    edit::set_merged_through(page, through);
+    set_merged_through(page, through);
     Some(Ok(()))
 }

@@ -9,9 +9,10 @@
 use std::ops::Range;
 
 use super::build::{NodeBuilder, packed_slot};
-use super::edit::{count_flags, raise_max_commit_ts};
 use super::gathered::CollectedEntries;
-use super::layout::{Node, NodeFault, NodeResult, SLOT, SLOTS, field, head_of, put_u16};
+use super::header::{count_flags, raise_max_commit_ts};
+use super::layout::{NodeFault, NodeResult, SLOT, SLOTS, field, head_of, put_u16};
+use super::node_view::Node;
 use super::packed::{MAX_CELL_ENTRIES, MISCOUNTED, PackedCell, packable_len};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 

@@ -30,20 +30,11 @@ use leafline_storage::{PAGE_HEADER, PageKind, PageNo, RedoError, RedoHandler};
 
 use super::build::NodeBuilder;
 use super::edit::{self, Side};
-use super::layout::{
-    InsertHistory, LeafFormat, Node, NodeFault, NodeResult, SLOT, SLOTS, field, u48, u48_bytes,
-};
+use super::history::InsertHistory;
+use super::layout::{NodeFault, NodeResult, SLOT, SLOTS, field, format_version, u48, u48_bytes};
 use super::merge_entries::{self, BufferedEntry};
+use super::node_view::Node;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
-
-/// Returns the version of a node's layout, as in the page header. Packed leaves have a version of their own, which
-/// older programs refuse.
-pub const fn format_version(format: LeafFormat) -> u8 {
-    match format {
-        LeafFormat::Plain => 2,
-        LeafFormat::Packed => 4,
-    }
-}
 
 const FORMAT: u8 = 1;
 const LEAF_INSERT: u8 = 2;

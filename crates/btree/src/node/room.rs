@@ -2,7 +2,8 @@
 //! fail.
 
 use super::cell::leaf_cell_len;
-use super::layout::{LeafFormat, Node, NodeResult, SLOT};
+use super::layout::{LeafFormat, NodeResult, SLOT};
+use super::node_view::Node;
 use super::packed_edit::{CellReplacement, replacement_bound};
 use crate::entry::EntryView;
 

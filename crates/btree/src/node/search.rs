@@ -11,10 +11,9 @@ use leafline_storage::{PageKind, PageNo, SegmentId};
 
 use super::layout::{
     CHILD, HAS_PAYLOAD, LeafFormat, NodeFault, NodeResult, PACKED, PAGE_SIZES, PAYLOAD_LEN, SLOT, SLOTS,
-    Slot, TIMESTAMP, UPPER_INFINITE, head_of,
+    Slot, TIMESTAMP, UPPER_INFINITE, format_version, head_of,
 };
 use super::packed::{MISCOUNTED, PackedCell};
-use super::record::format_version;
 use super::source::Source;
 use crate::entry::{CommitTs, EntryFlags};
 

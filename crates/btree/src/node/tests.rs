@@ -343,7 +343,7 @@ fn ascending_with_stragglers_is_recognised_and_random_is_not() {
         let mut history = InsertHistory::default();
         for key in keys {
             let slot = sorted.partition_point(|other| *other < key);
-            history = policy::insert_history(history, slot, sorted.len());
+            history = history::insert_history(history, slot, sorted.len());
             sorted.insert(slot, key);
         }
         let found = if history.trend.abs() < 6 { 0 } else { history.trend.signum() };

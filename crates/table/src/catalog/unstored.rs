@@ -5,7 +5,7 @@ use super::packing::Packing;
 use super::spec::{TableDraft, TableSpec};
 use crate::error::Result;
 use crate::limits::Limits;
-use leafline_btree::{CommitTs, policy};
+use leafline_btree::{CommitTs, limits};
 use leafline_storage::{PageNo, SegmentId};
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ impl TableSpec {
     /// The errors of the rules for tables, as when the table is created.
     pub fn unstored(&self, id: TableId, page_size: usize) -> Result<TableDef> {
         let limits = Limits {
-            max_key: policy::max_key_len(page_size),
-            max_entry: policy::max_entry_len(page_size),
+            max_key: limits::max_key_len(page_size),
+            max_entry: limits::max_entry_len(page_size),
             inline_commit: usize::MAX,
             progress_bytes: usize::MAX,
             write_set_memory: u64::MAX,
