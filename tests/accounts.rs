@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::Served;
+use support::TestServer;
 use support::client::{Answer, Client, Login};
 
 fn text(value: &str) -> Option<String> {
@@ -19,7 +19,7 @@ fn error_of(answer: std::io::Result<Answer>) -> u16 {
 #[test]
 fn accounts_log_in_by_their_passwords_and_may_do_what_is_granted() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut root = server.connect();
     for sql in [
         "CREATE DATABASE d",
@@ -61,7 +61,7 @@ fn accounts_log_in_by_their_passwords_and_may_do_what_is_granted() {
     assert_eq!(error_of(joe.query("USE d")), 1044);
     // Accounts survive a crash, too.
     server.kill();
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let log_in = |user: &str, password: &str| {
         Client::log_in(server.address, &Login { user, password, ..Login::default() })
     };
@@ -82,7 +82,7 @@ fn accounts_log_in_by_their_passwords_and_may_do_what_is_granted() {
 #[test]
 fn tables_of_ones_own_and_accounts_of_before_give_no_rights() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut root = server.connect();
     for sql in [
         "CREATE DATABASE d",
@@ -126,7 +126,7 @@ fn tables_of_ones_own_and_accounts_of_before_give_no_rights() {
 #[test]
 fn the_snapshot_of_another_user_asks_for_process() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut root = server.connect();
     for sql in ["CREATE USER joe IDENTIFIED BY 'x'", "CREATE USER ann IDENTIFIED BY 'x'"] {
         root.run(sql);

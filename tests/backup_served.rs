@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use support::Served;
+use support::TestServer;
 use support::client::{Answer, Client};
 
 const WRITERS: u64 = 4;
@@ -48,7 +48,7 @@ fn path(directory: &Path, name: &str) -> String {
     directory.join(name).display().to_string()
 }
 
-fn set_up(server: &Served) {
+fn set_up(server: &TestServer) {
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("CREATE TABLE d.t (w INT, n INT, part INT, filler VARCHAR(500), PRIMARY KEY (w, n, part), KEY (filler))");
@@ -95,7 +95,7 @@ fn a_served_database_is_backed_up_and_restored_and_so_is_one_that_nobody_has_ope
     let directory = tempfile::tempdir().expect("a directory");
     let of = |name: &str| path(directory.path(), name);
     let data = of("data");
-    let server = Served::start(Path::new(&data), &[]);
+    let server = TestServer::start(Path::new(&data), &[]);
     set_up(&server);
     let acknowledged: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
     let now = || acknowledged.iter().map(|last| last.load(Ordering::SeqCst)).collect::<Vec<u64>>();
@@ -144,7 +144,7 @@ fn a_served_database_is_backed_up_and_restored_and_so_is_one_that_nobody_has_ope
     assert!(fails(&["backup", &broken_off, &of("wrong")]).contains("was not completed"));
     succeeds(&["restore", &of("full"), &of("next"), &of("last"), &of("two")]);
     for (restored, least, most) in [("one", &least, &most), ("two", &last, &last)] {
-        let server = Served::start(Path::new(&of(restored)), &[]);
+        let server = TestServer::start(Path::new(&of(restored)), &[]);
         check(&mut server.connect(), least, most);
         assert!(server.terminate());
     }
@@ -160,7 +160,7 @@ fn where_a_backup_may_be_made_and_by_whom() {
     let of = |name: &str| path(directory.path(), name);
     std::fs::create_dir(of("allowed")).expect("a directory");
     let server =
-        Served::start(Path::new(&of("data")), &["--set", &format!("secure_file_priv={}", of("allowed"))]);
+        TestServer::start(Path::new(&of("data")), &["--set", &format!("secure_file_priv={}", of("allowed"))]);
     let mut client = server.connect();
     let mut code = |sql: &str| match client.query(sql) {
         Ok(Answer::Error(code, _)) => code,
@@ -190,7 +190,7 @@ fn killed_backups_and_killed_servers_leave_what_is_recognised() {
     let directory = tempfile::tempdir().expect("a directory");
     let of = |name: &str| path(directory.path(), name);
     let data = of("data");
-    let mut server = Served::start(Path::new(&data), &[]);
+    let mut server = TestServer::start(Path::new(&data), &[]);
     set_up(&server);
     let seed = std::env::var("LEAFLINE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| SmallRng::from_os_rng().random());
@@ -211,7 +211,7 @@ fn killed_backups_and_killed_servers_leave_what_is_recognised() {
             if round % 2 == 0 {
                 backup.kill().expect("a process");
             } else {
-                let running = std::mem::replace(&mut server, Served::start(Path::new(&of("other")), &[]));
+                let running = std::mem::replace(&mut server, TestServer::start(Path::new(&of("other")), &[]));
                 running.kill();
             }
             let done = backup.wait_with_output().expect("a process");
@@ -219,7 +219,7 @@ fn killed_backups_and_killed_servers_leave_what_is_recognised() {
             eprintln!("round {round}: {} {}", done.status, text(&done));
         });
         if round % 2 == 1 {
-            assert!(std::mem::replace(&mut server, Served::start(Path::new(&data), &[])).terminate());
+            assert!(std::mem::replace(&mut server, TestServer::start(Path::new(&data), &[])).terminate());
             // A transaction may be committed although it was not acknowledged.
             let mut client = server.connect();
             for (writer, acknowledged) in acknowledged.iter().enumerate() {
@@ -255,7 +255,7 @@ fn killed_backups_and_killed_servers_leave_what_is_recognised() {
                 continue;
             }
             succeeds(&["restore", backup, &restored]);
-            let server = Served::start(Path::new(&restored), &[]);
+            let server = TestServer::start(Path::new(&restored), &[]);
             check(&mut server.connect(), least, &now());
             assert!(server.terminate());
             std::fs::remove_dir_all(&restored).expect("a directory");

@@ -13,14 +13,14 @@ use leafline_protocol::{capability as cap, command, status};
 use leafline_server::tls::CERTIFICATE_NAME;
 use leafline_types::{Charset, Value};
 use std::time::{Duration, Instant};
-use support::Served;
+use support::TestServer;
 use support::client::{Answer, Client, Login};
 
 fn text(value: &str) -> Option<String> {
     Some(value.into())
 }
 
-fn with(server: &Served, capabilities: u32) -> Client {
+fn with(server: &TestServer, capabilities: u32) -> Client {
     Client::log_in(server.address, &Login { capabilities, ..Login::default() }).expect("let in")
 }
 
@@ -47,7 +47,7 @@ fn end_status(packet: &[u8]) -> u16 {
 #[test]
 fn several_statements_in_one_are_allowed_and_forbidden_at_any_time() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     let set = |client: &mut Client, option: u8| {
         client.send(command::SET_OPTION, &[option, 0]).expect("sent");
@@ -69,7 +69,7 @@ fn several_statements_in_one_are_allowed_and_forbidden_at_any_time() {
 #[test]
 fn commands_bytes_and_ends_of_connections_are_counted() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     let mut value = |name: &str| -> u64 {
         let shown = client.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
@@ -106,7 +106,7 @@ fn commands_bytes_and_ends_of_connections_are_counted() {
 #[test]
 fn packets_go_compressed_by_either_algorithm() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let certificate = directory.path().join(CERTIFICATE_NAME);
     for (flag, algorithm, level) in
         [(cap::COMPRESS, "zlib", "6"), (cap::ZSTD, "zstd", "7"), (cap::COMPRESS | cap::ZSTD, "zlib", "6")]
@@ -141,7 +141,7 @@ fn packets_go_compressed_by_either_algorithm() {
 #[test]
 fn malformed_compression_ends_only_its_connection() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     for flag in [cap::COMPRESS, cap::ZSTD] {
         for bytes in [
             &[9, 0, 0, 0, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5, 6, 7, 8, 9][..],
@@ -162,7 +162,7 @@ fn malformed_compression_ends_only_its_connection() {
 #[test]
 fn rows_of_a_cursor_are_fetched_some_at_a_time_whatever_comes_between() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(400))");
@@ -243,7 +243,7 @@ fn rows_of_a_cursor_are_fetched_some_at_a_time_whatever_comes_between() {
 #[test]
 fn statements_come_with_attributes() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = with(&server, cap::QUERY_ATTRIBUTES);
     let query = |attributes: &[(&str, &str)], sql: &str| {
         let values: Vec<Value> = attributes.iter().map(|(_, value)| Value::string(*value)).collect();
@@ -291,7 +291,7 @@ fn changes(packet: &[u8]) -> Vec<String> {
 #[test]
 fn clients_are_told_what_changes_of_their_session() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = with(&server, cap::SESSION_TRACK);
     let mut told = |code: u8, body: &str| {
         client.send(code, body.as_bytes()).expect("sent");
@@ -354,7 +354,7 @@ fn clients_are_told_what_changes_of_their_session() {
 #[test]
 fn the_columns_of_a_table_are_listed() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("USE d");
@@ -382,7 +382,7 @@ fn the_columns_of_a_table_are_listed() {
 #[test]
 fn packets_beyond_sixteen_mebibytes_go_both_ways() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     for flag in [0, cap::COMPRESS] {
         let mut client = with(&server, flag);
         let around = "SELECT LENGTH(''), ''".len();
@@ -406,7 +406,7 @@ fn a_thousand_connections_that_are_idle_do_not_disturb_the_others() {
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
         .expect("as many files as there may be");
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &["--set", "max_connections=1100"]);
+    let server = TestServer::start(directory.path(), &["--set", "max_connections=1100"]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("CREATE TABLE d.t (a INT PRIMARY KEY AUTO_INCREMENT, b INT)");
@@ -441,7 +441,7 @@ fn a_thousand_connections_that_are_idle_do_not_disturb_the_others() {
 #[test]
 fn queries_nest_63_levels_deep() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("USE d");

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use support::Served;
+use support::TestServer;
 use support::client::{Answer, Client};
 
 const CLIENTS: u64 = 8;
@@ -57,7 +57,7 @@ fn number(value: &Option<String>) -> u64 {
 fn kill_during_commits_loses_no_acknowledged_row() {
     let scale: u64 = std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE crash");
     client.run("CREATE TABLE crash.t (w INT, n BIGINT, part INT, parts INT, PRIMARY KEY (w, n, part), KEY (n) PACKED, KEY (parts, part))");
@@ -67,7 +67,7 @@ fn kill_during_commits_loses_no_acknowledged_row() {
     let acknowledged: Vec<Arc<AtomicU64>> = (0..CLIENTS).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let mut next = vec![1; CLIENTS as usize];
     for round in 0..5 * scale {
-        let server = Served::start(directory.path(), &[]);
+        let server = TestServer::start(directory.path(), &[]);
         let threads: Vec<_> = (0..CLIENTS)
             .map(|writer| {
                 let (client, from) = (server.connect(), next[writer as usize]);
@@ -80,7 +80,7 @@ fn kill_during_commits_loses_no_acknowledged_row() {
         for thread in threads {
             thread.join().expect("a client");
         }
-        let server = Served::start(directory.path(), &[]);
+        let server = TestServer::start(directory.path(), &[]);
         let mut client = server.connect();
         for writer in 0..CLIENTS {
             let rows = client
@@ -133,7 +133,7 @@ const HEAPS: &str =
 fn kill_during_loads_and_builds_leaves_all_of_them_or_nothing() {
     let scale: u64 = std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
     let directory = tempfile::tempdir().expect("a directory");
-    let mut server = Served::start(directory.path(), &[]);
+    let mut server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE crash");
     client.run("CREATE TABLE crash.numbers (n INT PRIMARY KEY)");
@@ -157,7 +157,7 @@ fn kill_during_loads_and_builds_leaves_all_of_them_or_nothing() {
                 std::thread::sleep(Duration::from_millis((9 + 4 * (round % 4)) << u64::min(attempt, 11)));
                 server.kill();
                 let acknowledged = thread.join().expect("a client");
-                server = Served::start(directory.path(), &[]);
+                server = TestServer::start(directory.path(), &[]);
                 let mut client = server.connect();
                 let rows = client.rows(question);
                 let found = if rows[0].len() == 1 { number(&rows[0][0]) } else { rows.len() as u64 };
@@ -185,7 +185,7 @@ fn kill_during_loads_and_builds_leaves_all_of_them_or_nothing() {
 fn a_server_whose_directory_vanishes_says_so_and_ends() {
     let parent = tempfile::tempdir().expect("a directory");
     let directory = parent.path().join("db");
-    let server = Served::start(&directory, &[]);
+    let server = TestServer::start(&directory, &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE crash");
     client.run("CREATE TABLE crash.t (a INT PRIMARY KEY)");

@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use support::Served;
+use support::TestServer;
 use support::client::{Answer, Client, Login};
 
 const NATIVE: &str = "mysql_native_password";
@@ -30,7 +30,7 @@ fn either_plugin_lets_in_over_every_transport_whatever_the_client_begins_with() 
     let directory = tempfile::tempdir().expect("a directory");
     let certificate = directory.path().join(CERTIFICATE_NAME);
     let options = ["--socket", &directory.path().join("leafline.sock").display().to_string()];
-    let server = Served::start(directory.path(), &options);
+    let server = TestServer::start(directory.path(), &options);
     for account in [SHA2, NATIVE] {
         let sql = format!("ALTER USER root IDENTIFIED WITH {account} BY 'secret of 31 characters, exactly'");
         let mut root = over_socket(
@@ -78,7 +78,7 @@ fn either_plugin_lets_in_over_every_transport_whatever_the_client_begins_with() 
 #[test]
 fn a_client_of_a_plugin_that_is_not_known_is_asked_to_switch_even_without_a_password() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     for (plugin, switches) in [("dummy_fallback_auth", true), (NATIVE, false), (SHA2, false)] {
         let stream = TcpStream::connect(server.address).expect("a connection");
         let mut packets = PacketStream::new(stream, 1 << 20);
@@ -104,7 +104,7 @@ fn an_account_can_ask_for_tls_and_be_for_so_many_at_a_time() {
     let directory = tempfile::tempdir().expect("a directory");
     let certificate = directory.path().join(CERTIFICATE_NAME);
     let options = ["--socket", &directory.path().join("leafline.sock").display().to_string()];
-    let server = Served::start(directory.path(), &options);
+    let server = TestServer::start(directory.path(), &options);
     let mut root = server.connect();
     for plugin in [SHA2, NATIVE] {
         root.run(&format!("CREATE USER ann IDENTIFIED WITH {plugin} BY 'secret' REQUIRE SSL"));
@@ -153,7 +153,7 @@ fn an_account_can_ask_for_tls_and_be_for_so_many_at_a_time() {
 #[test]
 fn a_password_is_asked_for_in_full_after_each_start() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     server.connect().run("ALTER USER root IDENTIFIED BY 'secret'");
     let key = directory.path().join("private_key.pem");
     assert!(!key.exists(), "nobody has needed it");
@@ -165,7 +165,7 @@ fn a_password_is_asked_for_in_full_after_each_start() {
         [Some(SHA2.to_owned()), Some("1".to_owned())]
     );
     server.kill();
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     Client::connect(server.address, "root", "secret").expect("let in");
     assert_eq!(std::fs::read(&key).expect("a key"), made, "the key is kept");
     assert!(refusal(Client::connect(server.address, "root", "Secret")).contains("1045"));
@@ -178,13 +178,13 @@ fn the_certificate_is_made_once_and_can_be_ones_own_or_none() {
     let show = |client: &mut Client, name: &str| {
         client.rows(&format!("SHOW VARIABLES LIKE '{name}'"))[0][1].clone().unwrap_or_default()
     };
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     assert_eq!(show(&mut client, "have_ssl"), "YES");
     assert_eq!(show(&mut client, "ssl_cert"), file(CERTIFICATE_NAME).display().to_string());
     let made = std::fs::read(file(CERTIFICATE_NAME)).expect("a certificate");
     assert!(server.terminate());
-    let server = Served::start(directory.path(), &["--no-tls"]);
+    let server = TestServer::start(directory.path(), &["--no-tls"]);
     let mut client = server.connect();
     assert_eq!(show(&mut client, "have_ssl"), "DISABLED");
     let certificate = file(CERTIFICATE_NAME);
@@ -192,11 +192,11 @@ fn the_certificate_is_made_once_and_can_be_ones_own_or_none() {
     assert!(Client::log_in(server.address, &with_tls).is_err(), "a wish for TLS is no answer here");
     assert!(server.terminate());
     let elsewhere = tempfile::tempdir().expect("a directory");
-    let other = Served::start(elsewhere.path(), &[]);
+    let other = TestServer::start(elsewhere.path(), &[]);
     assert!(other.terminate());
     let other = |name: &str| elsewhere.path().join(name).display().to_string();
     let own = ["--tls-cert", &other(CERTIFICATE_NAME), "--tls-key", &other(KEY_NAME)];
-    let server = Served::start(directory.path(), &own);
+    let server = TestServer::start(directory.path(), &own);
     assert!(Client::log_in(server.address, &with_tls).is_err(), "another certificate");
     let trusted = elsewhere.path().join(CERTIFICATE_NAME);
     let mut client =
@@ -211,7 +211,7 @@ fn transport_that_others_can_read_can_be_forbidden() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("leafline.sock").display().to_string();
     let server =
-        Served::start(directory.path(), &["--set", "require_secure_transport=ON", "--socket", &socket]);
+        TestServer::start(directory.path(), &["--set", "require_secure_transport=ON", "--socket", &socket]);
     assert!(refusal(Client::connect(server.address, "root", "")).contains("3159"));
     let certificate = directory.path().join(CERTIFICATE_NAME);
     let mut client = Client::log_in(server.address, &Login { tls: Some(&certificate), ..Login::default() })
@@ -225,7 +225,7 @@ fn transport_that_others_can_read_can_be_forbidden() {
 #[test]
 fn the_certificate_is_vouched_for_by_the_password() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     server.connect().run("ALTER USER root IDENTIFIED WITH mysql_native_password BY 'secret'");
     let certificate = directory.path().join(CERTIFICATE_NAME);
     let over_tls = Login { password: "secret", plugin: NATIVE, tls: Some(&certificate), ..Login::default() };
@@ -244,7 +244,7 @@ fn the_certificate_is_vouched_for_by_the_password() {
 fn failures_are_logged_and_slow_their_address_down() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("leafline.sock").display().to_string();
-    let server = Served::start(directory.path(), &["--socket", &socket]);
+    let server = TestServer::start(directory.path(), &["--socket", &socket]);
     server.connect().run("ALTER USER root IDENTIFIED BY 'secret'");
     for _ in 0..4 {
         assert!(refusal(Client::connect(server.address, "root", "wrong")).contains("1045"));
@@ -279,7 +279,7 @@ fn failures_are_logged_and_slow_their_address_down() {
 #[test]
 fn users_change_within_a_connection() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     for (plugin, begins_with) in [(SHA2, NATIVE), (NATIVE, SHA2), (SHA2, SHA2)] {
         client.run("CREATE DATABASE IF NOT EXISTS d");
@@ -307,7 +307,7 @@ fn users_change_within_a_connection() {
 #[test]
 fn slow_bytes_do_not_keep_a_handshake_up() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &["--set", "connect_timeout=2"]);
+    let server = TestServer::start(directory.path(), &["--set", "connect_timeout=2"]);
     let tls = [&[32, 0, 0, 1, 0, 0x0a, 0, 0][..], &[0; 28]].concat();
     let half = [&tls[..], &[0x16, 3, 1, 2, 0, 1]].concat();
     // A packet that never ends, and TLS that is requested but begins slowly, not at all, or stops in the middle.
@@ -335,7 +335,7 @@ fn slow_bytes_do_not_keep_a_handshake_up() {
 #[test]
 fn connections_are_bounded_and_root_has_one_more() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &["--set", "max_connections=3"]);
+    let server = TestServer::start(directory.path(), &["--set", "max_connections=3"]);
     let mut clients: Vec<Client> = (0..3).map(|_| server.connect()).collect();
     assert_eq!(clients[0].rows("SELECT @@max_connections"), vec![vec![Some("3".to_owned())]]);
     clients.push(server.connect());
@@ -357,7 +357,7 @@ fn connections_are_bounded_and_root_has_one_more() {
 fn silent_connections_keep_nobody_out() {
     let directory = tempfile::tempdir().expect("a directory");
     let server =
-        Served::start(directory.path(), &["--set", "max_connections=40", "--set", "connect_timeout=300"]);
+        TestServer::start(directory.path(), &["--set", "max_connections=40", "--set", "connect_timeout=300"]);
     let mut first = server.connect();
     first.run("SELECT 1");
     let mut silent: Vec<TcpStream> =
@@ -384,7 +384,7 @@ fn silent_connections_keep_nobody_out() {
 #[test]
 fn collations_of_the_handshake_are_those_of_the_session() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let variables = "SELECT @@character_set_client, @@character_set_results, @@collation_connection";
     for (collation, charset, name) in [
         (8, "latin1", "latin1_swedish_ci"),
@@ -411,7 +411,7 @@ fn collations_of_the_handshake_are_those_of_the_session() {
 #[test]
 fn connection_attributes_are_shown() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let long = "x".repeat(600);
     let attributes = [("_client_name", "a test"), ("program_name", "é"), ("too_long", long.as_str())];
     let login = Login { attributes: &attributes, ..Login::default() };

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use support::Served;
+use support::TestServer;
 
 /// The answer to a request: status, headers, body.
 struct Answer {
@@ -38,7 +38,7 @@ fn get(address: SocketAddr, path: &str) -> Answer {
 }
 
 /// Returns the address that the server prints as `name: http://..`, and the rest of the URL.
-fn served_at(server: &Served, name: &str) -> (SocketAddr, String) {
+fn served_at(server: &TestServer, name: &str) -> (SocketAddr, String) {
     let start = format!("  {name}: http://");
     let line = server.wait_for_line(&start);
     let (address, rest) = line.strip_prefix(&start).and_then(|rest| rest.split_once('/')).expect("a path");
@@ -59,7 +59,7 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 #[test]
 fn slow_statements_are_logged_as_mysql_does_and_the_log_can_be_moved() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(
+    let server = TestServer::start(
         &directory.path().join("db"),
         &["--set", "slow_query_log=ON", "--set", "long_query_time=0"],
     );
@@ -141,7 +141,7 @@ fn slow_statements_are_logged_as_mysql_does_and_the_log_can_be_moved() {
 #[test]
 fn metrics_are_what_prometheus_reads() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(&directory.path().join("db"), &["--metrics", "0"]);
+    let server = TestServer::start(&directory.path().join("db"), &["--metrics", "0"]);
     let (address, path) = served_at(&server, "metrics");
     assert!(address.ip().is_loopback() && path == "/metrics");
     let mut client = server.connect();
@@ -216,7 +216,7 @@ fn answers_no_other_site(address: SocketAddr, headers: &str) {
 #[test]
 fn the_console_requires_its_token_and_changes_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(&directory.path().join("db"), &["--console", "0"]);
+    let server = TestServer::start(&directory.path().join("db"), &["--console", "0"]);
     let (address, path) = served_at(&server, "console");
     assert!(address.ip().is_loopback());
     let token = path.strip_prefix("/?token=").expect("a token");

@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::Served;
+use support::TestServer;
 use support::client::{Answer, Client, Login};
 
 fn text(value: &str) -> Option<String> {
@@ -22,7 +22,7 @@ fn text(value: &str) -> Option<String> {
 #[test]
 fn statements_give_rows_counts_and_errors() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("USE d");
@@ -42,7 +42,7 @@ fn statements_give_rows_counts_and_errors() {
 #[test]
 fn several_statements_give_several_results() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.send(command::QUERY, b"SELECT 1; SELECT 'a;b'; SELECT nope; SELECT 3").expect("sent");
     assert_eq!(client.answer().expect("an answer"), Answer::Rows(vec![vec![text("1")]]));
@@ -54,7 +54,7 @@ fn several_statements_give_several_results() {
 #[test]
 fn a_password_is_asked_for_once_it_is_set() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     assert!(Client::connect(server.address, "nobody", "").is_err());
     assert!(Client::connect(server.address, "root", "wrong").is_err());
     server.connect().run("ALTER USER root IDENTIFIED BY 'secret'");
@@ -62,7 +62,7 @@ fn a_password_is_asked_for_once_it_is_set() {
     let mut client = Client::connect(server.address, "root", "secret").expect("let in");
     client.run("SELECT 1");
     server.kill();
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     assert!(Client::connect(server.address, "root", "").is_err(), "after a crash too");
     let mut client = Client::connect(server.address, "root", "secret").expect("let in");
     client.run("SET PASSWORD = ''");
@@ -76,7 +76,7 @@ fn nobody_is_let_in_by_an_account_that_is_locked() {
     let database = embedded();
     database.instance().engine().ddl().truncate_table("mysql", "user", false).expect("emptied");
     database.close().expect("a clean end");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     for password in ["", "secret"] {
         let refused =
             Client::connect(server.address, "root", password).err().expect("turned away").to_string();
@@ -86,7 +86,7 @@ fn nobody_is_let_in_by_an_account_that_is_locked() {
     let database = embedded();
     database.connect().expect("a connection").execute("SET PASSWORD = 'secret'", ()).expect("set");
     database.close().expect("a clean end");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     Client::connect(server.address, "root", "secret").expect("let in").run("SELECT 1");
     assert!(Client::connect(server.address, "root", "").is_err());
 }
@@ -94,7 +94,7 @@ fn nobody_is_let_in_by_an_account_that_is_locked() {
 #[test]
 fn kill_ends_a_statement_and_not_its_session() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut sleeper = server.connect();
     let id = sleeper.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
     sleeper.send(command::QUERY, b"SELECT SLEEP(60)").expect("sent");
@@ -122,7 +122,7 @@ fn kill_ends_a_statement_and_not_its_session() {
 #[test]
 fn packets_that_break_the_protocol_end_their_connection_only() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut seed: u64 = 1;
     let mut random = move || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -167,7 +167,7 @@ fn packets_that_break_the_protocol_end_their_connection_only() {
 #[test]
 fn a_length_is_not_believed_before_the_login() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut stream = TcpStream::connect(server.address).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
     stream.write_all(&[0xff, 0xff, 0xff, 1]).expect("sent");
@@ -178,7 +178,7 @@ fn a_length_is_not_believed_before_the_login() {
 }
 
 /// Reads nothing of a result that is larger than the sockets' buffers.
-fn stall(server: &Served) -> (Client, String) {
+fn stall(server: &TestServer) -> (Client, String) {
     let mut client = server.connect();
     let id = client.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
     client.send(command::QUERY, b"SELECT a.x, b.x FROM d.t a, d.t b").expect("sent");
@@ -188,7 +188,7 @@ fn stall(server: &Served) -> (Client, String) {
 #[test]
 fn a_client_that_reads_nothing_can_be_killed_and_does_not_keep_the_server_up() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("CREATE TABLE d.t (x VARCHAR(200))");
@@ -209,7 +209,7 @@ fn a_client_that_reads_nothing_can_be_killed_and_does_not_keep_the_server_up() {
 #[test]
 fn a_statement_ends_when_its_client_has_gone() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("CREATE TABLE d.t (a INT PRIMARY KEY)");
@@ -245,7 +245,7 @@ fn a_statement_ends_when_its_client_has_gone() {
 #[test]
 fn an_idle_client_gets_the_timeout_error() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let (mut client, mut idle) = (server.connect(), server.connect());
     idle.run("SET wait_timeout = 1");
     let begun = Instant::now();
@@ -263,7 +263,7 @@ fn an_idle_client_gets_the_timeout_error() {
 #[test]
 fn clients_are_told_the_number_of_the_row_that_was_inserted_or_changed() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("USE d");
@@ -294,7 +294,7 @@ fn clients_are_told_the_number_of_the_row_that_was_inserted_or_changed() {
 #[test]
 fn a_begun_request_must_end_within_the_read_timeout() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("SET GLOBAL local_infile = ON");
     client.run("CREATE DATABASE d");
@@ -328,7 +328,7 @@ fn a_begun_request_must_end_within_the_read_timeout() {
 #[test]
 fn max_allowed_packet_is_that_of_the_sessions_beginning() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &["--set", "max_allowed_packet=1048576"]);
+    let server = TestServer::start(directory.path(), &["--set", "max_allowed_packet=1048576"]);
     let mut before = server.connect();
     assert_eq!(before.rows("SELECT @@max_allowed_packet"), vec![vec![text("1048576")]]);
     before.run("SET GLOBAL max_allowed_packet = 5000");
@@ -387,7 +387,7 @@ fn max_allowed_packet_is_that_of_the_sessions_beginning() {
 #[test]
 fn temporary_tables_end_with_what_a_session_is_reset_by() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("USE d");
@@ -402,7 +402,7 @@ fn temporary_tables_end_with_what_a_session_is_reset_by() {
     }
     client.run("CREATE TEMPORARY TABLE d.t SELECT 1 AS a");
     server.kill();
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     assert!(matches!(client.query("SELECT * FROM d.t"), Ok(Answer::Error(1146, _))), "after a crash too");
     client.run("CREATE TABLE d.t (b INT)");
@@ -425,7 +425,7 @@ fn dumps_load() {
             .expect("the binary runs");
         assert!(loaded.status.success() && loaded.stdout.is_empty(), "{name}: {loaded:?}");
         let by_packet = tempfile::tempdir().expect("a directory");
-        let server = Served::start(by_packet.path(), &[]);
+        let server = TestServer::start(by_packet.path(), &[]);
         let mut client = server.connect();
         client.send(command::QUERY, &dump).expect("sent");
         let mut statements = 0;
@@ -438,7 +438,7 @@ fn dumps_load() {
             }
         }
         drop(client);
-        for server in [Served::start(by_shell.path(), &[]), server] {
+        for server in [TestServer::start(by_shell.path(), &[]), server] {
             let mut client = server.connect();
             client.run("USE shop");
             let tables: Vec<_> = client.rows("SHOW TABLES").into_iter().flatten().flatten().collect();
@@ -475,7 +475,7 @@ fn dumps_load() {
 #[test]
 fn files_of_the_client_are_loaded_if_both_sides_let_them() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("USE d");
@@ -511,7 +511,7 @@ fn files_of_the_client_are_loaded_if_both_sides_let_them() {
 #[test]
 fn a_load_that_fails_leaves_the_protocol_in_step() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &["--set", "local_infile=ON"]);
+    let server = TestServer::start(directory.path(), &["--set", "local_infile=ON"]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("USE d");
@@ -565,7 +565,7 @@ fn a_load_that_fails_leaves_the_protocol_in_step() {
 #[test]
 fn prepared_statements_have_up_to_65535_parameters() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     let sql =
         |count: usize| format!("SELECT 1 FROM (SELECT 1 AS a) t WHERE a IN ({}?)", "?,".repeat(count - 1));
@@ -596,7 +596,7 @@ fn prepared_statements_have_up_to_65535_parameters() {
 fn statistics_of_all_tables_are_read_beside_ddl() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE d");
     client.run("CREATE TABLE d.quiet (a INT PRIMARY KEY, b INT, KEY (b))");
@@ -634,7 +634,7 @@ fn statistics_of_all_tables_are_read_beside_ddl() {
 #[test]
 fn the_transaction_that_closes_a_deadlock_is_rolled_back() {
     let directory = tempfile::tempdir().expect("a directory");
-    let server = Served::start(directory.path(), &[]);
+    let server = TestServer::start(directory.path(), &[]);
     for main_is_first in [true, false] {
         let (mut main, mut other) = (server.connect(), server.connect());
         main.run("CREATE DATABASE IF NOT EXISTS d");

@@ -46,13 +46,13 @@ const LIMITS: &[(&str, &str)] = &[
 /// Whether a thread of the server has panicked.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
-struct Served {
+struct TestServer {
     socket: PathBuf,
     _directory: tempfile::TempDir,
     _server: Server,
 }
 
-static SERVED: LazyLock<Served> = LazyLock::new(|| {
+static SERVED: LazyLock<TestServer> = LazyLock::new(|| {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         PANICKED.store(true, Ordering::SeqCst);
@@ -80,7 +80,7 @@ static SERVED: LazyLock<Served> = LazyLock::new(|| {
     listeners.unix(&socket).expect("a socket");
     let options = ServerOptions { tls: None, directory: directory.path().to_owned(), log: Arc::new(|_| {}) };
     let server = Server::start(instance, listeners, options).expect("a server");
-    Served { socket, _directory: directory, _server: server }
+    TestServer { socket, _directory: directory, _server: server }
 });
 
 pub(crate) fn target(data: &[u8]) {

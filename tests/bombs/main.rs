@@ -31,10 +31,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use support::Served;
+use support::TestServer;
 use support::client::{Answer, Client};
 
-/// MiB of the server's pool (`Served`), and MiB that it may map beside it.
+/// MiB of the server's pool (`TestServer`), and MiB that it may map beside it.
 const POOL: u64 = 16;
 const BESIDE_POOL: u64 = 256;
 /// Milliseconds before a bomb is killed.
@@ -86,11 +86,11 @@ fn limit() -> u64 {
 }
 
 /// Serves a directory under the limit.
-fn served(directory: &std::path::Path) -> Served {
+fn served(directory: &std::path::Path) -> TestServer {
     let before = getrlimit(Resource::Data);
     let limit = Rlimit { current: Some(limit()), maximum: before.maximum };
     setrlimit(Resource::Data, limit).expect("a lower limit");
-    let server = Served::start(directory, &[]);
+    let server = TestServer::start(directory, &[]);
     setrlimit(Resource::Data, before).expect("the limit there was");
     server
 }
@@ -137,7 +137,7 @@ fn drain(client: &mut Client) -> io::Result<Option<(u16, String)>> {
 }
 
 /// Runs a bomb in its own connection; returns its end, and how long that took after it was killed.
-fn explode(server: &Served, statements: &[String], watcher: &mut Client) -> Result<String, String> {
+fn explode(server: &TestServer, statements: &[String], watcher: &mut Client) -> Result<String, String> {
     let mut client = server.connect();
     let number = client.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
     client.run("USE bombs");
@@ -201,7 +201,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn start(server: &Served) -> Reader {
+    fn start(server: &TestServer) -> Reader {
         let stopping = Arc::<AtomicBool>::default();
         let (longest, reads) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
         let (stop, most, count) = (stopping.clone(), longest.clone(), reads.clone());
@@ -234,7 +234,12 @@ impl Reader {
 }
 
 /// Runs a bomb; returns its failure, if any, and whether a busy machine may be the reason.
-fn run(bomb: &Bomb, server: &Served, watcher: &mut Client, reader: &Reader) -> Result<(), (String, bool)> {
+fn run(
+    bomb: &Bomb,
+    server: &TestServer,
+    watcher: &mut Client,
+    reader: &Reader,
+) -> Result<(), (String, bool)> {
     let statements = bomb.statements();
     let shown: String = bomb.name.chars().take(150).collect();
     reader.longest.store(0, Ordering::SeqCst);
@@ -253,7 +258,7 @@ fn run(bomb: &Bomb, server: &Served, watcher: &mut Client, reader: &Reader) -> R
 }
 
 /// Starts a server with the tables, a connection to it, and a reader.
-fn start(directory: &std::path::Path) -> (Served, Client, Reader) {
+fn start(directory: &std::path::Path) -> (TestServer, Client, Reader) {
     let server = served(directory);
     let mut client = server.connect();
     make_tables(&mut client);

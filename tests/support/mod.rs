@@ -14,16 +14,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// `leafline serve` in a process of its own, killed when dropped.
-pub struct Served {
+pub struct TestServer {
     child: Child,
     lines: Arc<Mutex<Vec<String>>>,
     /// Where it listens.
     pub address: SocketAddr,
 }
 
-impl Served {
+impl TestServer {
     /// Serves `directory` on a free port, and returns once it listens.
-    pub fn start(directory: &Path, options: &[&str]) -> Served {
+    pub fn start(directory: &Path, options: &[&str]) -> TestServer {
         let mut child = Command::new(env!("CARGO_BIN_EXE_leafline"))
             .args(["serve", &directory.display().to_string(), "--port", "0", "--buffer-pool-size", "16M"])
             .args(options)
@@ -54,7 +54,7 @@ impl Served {
                 said.lock().expect("nobody panics with it").push(line);
             }
         });
-        Served { child, lines: heard, address }
+        TestServer { child, lines: heard, address }
     }
 
     /// Waits until the server has said a line that contains `text`.
@@ -109,7 +109,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for TestServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -22,13 +22,13 @@ pub(super) struct LateralJoin {
     outer: BoxedOperator,
     join: plan::LateralJoin,
     profiled: bool,
-    current: Option<Current>,
+    current: Option<OuterRow>,
     goal: usize,
     held: Held,
 }
 
 /// A batch of outer rows, and the next row that the query runs for.
-struct Current {
+struct OuterRow {
     batch: Batch,
     bytes: RowBytes,
     captures: Vec<Datum>,
@@ -147,7 +147,7 @@ impl Operator for LateralJoin {
                 self.held.set(batch_bytes(&batch), cx.memory)?;
                 let bytes = RowBytes::of(&batch);
                 self.current =
-                    Some(Current { batch, bytes, captures, row: 0, running: None, rest: None, held: 0 });
+                    Some(OuterRow { batch, bytes, captures, row: 0, running: None, rest: None, held: 0 });
             }
             match self.joined(cx)? {
                 Some(batch) => {

@@ -30,7 +30,7 @@ pub(super) struct LockRows {
 }
 
 /// The decision about a row.
-enum Verdict {
+enum LockOutcome {
     Keep,
     /// Keep the row, with these values for the table's columns.
     Replace(Vec<Value>),
@@ -68,8 +68,8 @@ impl LockRows {
         locker: &RowLocker,
         restartable: bool,
         cx: &mut ExecutionContext<'_>,
-    ) -> Result<Verdict, MysqlError> {
-        let mut verdict = Verdict::Keep;
+    ) -> Result<LockOutcome, MysqlError> {
+        let mut verdict = LockOutcome::Keep;
         for table in self.locking.tables.iter() {
             let locators = batch.columns.get(table.locator).and_then(|column| column.as_binary_opt::<i32>());
             let locators = locators.ok_or_else(|| MysqlError::internal("rows to lock without locators"))?;
@@ -86,13 +86,13 @@ impl LockRows {
                 };
             match (&locked.row, &self.locking.recheck) {
                 (LockedRow::AsSeen, _) => {}
-                (LockedRow::Skipped, _) => return Ok(Verdict::Drop),
+                (LockedRow::Skipped, _) => return Ok(LockOutcome::Drop),
                 (LockedRow::Newer(values), Some(conditions)) if meets(conditions, values, cx)? => {
-                    verdict = Verdict::Replace(values.clone());
+                    verdict = LockOutcome::Replace(values.clone());
                 }
                 (_, Some(_)) => {
                     locker.unlock(locked);
-                    return Ok(Verdict::Drop);
+                    return Ok(LockOutcome::Drop);
                 }
                 (_, None) if restartable => self.conflict = true,
                 (_, None) => return Err(TableError::WriteConflict.into()),
@@ -178,7 +178,7 @@ impl Operator for LockRows {
             for row in 0..batch.rows {
                 cx.eval.cancel.check()?;
                 let verdict = self.lock(&batch, row, &locks.locker, locks.restartable, cx)?;
-                if matches!(verdict, Verdict::Drop) {
+                if matches!(verdict, LockOutcome::Drop) {
                     continue;
                 }
                 if skip > 0 {
@@ -186,8 +186,8 @@ impl Operator for LockRows {
                     continue;
                 }
                 newer.push(match verdict {
-                    Verdict::Replace(values) => Some(values),
-                    Verdict::Keep | Verdict::Drop => None,
+                    LockOutcome::Replace(values) => Some(values),
+                    LockOutcome::Keep | LockOutcome::Drop => None,
                 });
                 kept.push(row as u32);
                 deliver -= 1;

@@ -59,7 +59,7 @@ pub(super) struct LookupJoin {
     /// Bytes of the waiting rows, and of rows joined since the last time that none waited.
     waiting_bytes: usize,
     outer_done: bool,
-    current: Option<Current>,
+    current: Option<OuterBatch>,
     ready: VecDeque<Joined>,
     held: Held,
     /// Number of outer rows looked up, and of entries examined for them.
@@ -67,7 +67,7 @@ pub(super) struct LookupJoin {
 }
 
 /// Outer rows whose matches are being looked up.
-struct Current {
+struct OuterBatch {
     outer: Batch,
     bytes: RowBytes,
     matched: Vec<bool>,
@@ -184,7 +184,8 @@ impl LookupJoin {
             Ok(self.scan.start_for(inner, first_only, demand, &mut cx.scan())?)
         };
         cx.measured(&self.inner, |()| 0, start)?;
-        self.current = Some(Current { matched: vec![false; outer.rows], bytes: RowBytes::of(&outer), outer });
+        self.current =
+            Some(OuterBatch { matched: vec![false; outer.rows], bytes: RowBytes::of(&outer), outer });
         Ok(())
     }
 
@@ -207,7 +208,7 @@ impl LookupJoin {
     /// Returns the outer rows that have a match or, for an anti join, have none.
     fn kept(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         while self.found(cx)?.is_some() {}
-        let Some(Current { outer, matched, .. }) = self.current.take() else { return Ok(None) };
+        let Some(OuterBatch { outer, matched, .. }) = self.current.take() else { return Ok(None) };
         let wanted = self.join_type == JoinType::Semi;
         let kept = BooleanBuffer::collect_bool(outer.rows, |row| matched[row] == wanted);
         let selection = Selection::from_bits(kept);
@@ -287,7 +288,7 @@ impl Joined {
     }
 }
 
-impl Current {
+impl OuterBatch {
     /// Joins outer rows, by number, with inner rows to their right, in batches of limited bytes.
     fn deliver(&self, tags: &[u32], inner: &Batch, ready: &mut VecDeque<Joined>) {
         let mut begin = 0;

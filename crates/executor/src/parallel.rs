@@ -45,7 +45,7 @@ pub(super) struct Parallel {
     /// The number of the piece whose rows are delivered.
     current: usize,
     /// The rows of pieces that are not delivered in full.
-    made: BTreeMap<usize, Made>,
+    made: BTreeMap<usize, PieceRows>,
     ready: VecDeque<Batch>,
     held: Held,
     /// The bytes held.
@@ -63,7 +63,7 @@ struct Worker {
 }
 
 /// The rows of a piece so far.
-struct Made {
+struct PieceRows {
     batches: Vec<Batch>,
     warnings: Warnings,
     /// The piece is complete, or has ended with an error.
@@ -71,14 +71,14 @@ struct Made {
 }
 
 /// The rows that a thread made in a round.
-struct Done {
-    made: Vec<(usize, Made)>,
+struct RoundResult {
+    made: Vec<(usize, PieceRows)>,
     counters: Counters,
     profile: Option<Profile>,
 }
 
 /// The context that the threads share.
-struct Shared<'s> {
+struct SharedScan<'s> {
     input: &'s Node,
     filters: &'s Arc<RuntimeFilters>,
     profile_nodes: Option<usize>,
@@ -149,7 +149,7 @@ impl Parallel {
         let waiting: usize = self.made.values().flat_map(|made| &made.batches).map(batch_bytes).sum();
         let threads = if waiting > WAITING_BYTES { 1 } else { self.workers.len() };
         let nodes = cx.profile.as_ref().map(|profile| profile.count());
-        let shared = Shared {
+        let shared = SharedScan {
             input: &self.input,
             filters: &self.filters,
             profile_nodes: nodes.filter(|_| self.profiled),
@@ -175,7 +175,7 @@ impl Parallel {
         self.round_pieces = (2 * self.round_pieces).min(MAX_ROUND_PIECES);
         self.pieces.drain(..begun);
         self.unbegun += begun;
-        for (number, Done { made, counters, profile }) in done.into_iter().enumerate() {
+        for (number, RoundResult { made, counters, profile }) in done.into_iter().enumerate() {
             *cx.counters += counters;
             if let (Some(all), Some(profile)) = (&mut cx.profile, profile) {
                 all.absorb(&profile, number == 0);
@@ -243,8 +243,8 @@ impl Operator for Parallel {
     }
 }
 
-impl Made {
-    fn append(&mut self, more: &Made) {
+impl PieceRows {
+    fn append(&mut self, more: &PieceRows) {
         self.batches.extend(more.batches.iter().cloned());
         self.warnings.append(more.warnings.clone());
         self.end.clone_from(&more.end);
@@ -261,7 +261,7 @@ pub fn scan_of(node: &Node) -> Result<&plan::Scan, MysqlError> {
 }
 
 /// Runs a round of the first `threads` workers; the first of them works in the calling thread.
-fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Vec<Done> {
+fn in_threads(workers: &mut [Worker], threads: usize, shared: &SharedScan<'_>) -> Vec<RoundResult> {
     let Some((first, others)) = workers.split_first_mut() else { return Vec::new() };
     std::thread::scope(|scope| {
         let mut running = Vec::new();
@@ -284,8 +284,8 @@ fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Ve
 }
 
 impl Worker {
-    fn work(&mut self, shared: &Shared<'_>) -> Done {
-        let mut done = Done {
+    fn work(&mut self, shared: &SharedScan<'_>) -> RoundResult {
+        let mut done = RoundResult {
             made: Vec::new(),
             counters: Counters::default(),
             profile: shared.profile_nodes.map(Profile::new),
@@ -305,7 +305,7 @@ impl Worker {
                     (shared.first + at, Some(piece.clone()))
                 }
             };
-            let mut made = Made { batches: Vec::new(), warnings: shared.warnings.another(), end: None };
+            let mut made = PieceRows { batches: Vec::new(), warnings: shared.warnings.another(), end: None };
             let mut cx = ExecutionContext {
                 eval: shared.eval(&mut made.warnings, &memory, std::mem::take(&mut state)),
                 view: shared.view,
@@ -342,7 +342,7 @@ impl Worker {
         &mut self,
         batches: &mut Vec<Batch>,
         bytes: &mut usize,
-        shared: &Shared<'_>,
+        shared: &SharedScan<'_>,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<bool, MysqlError> {
         cx.eval.cancel.check()?;
@@ -360,7 +360,7 @@ impl Worker {
     }
 }
 
-impl<'s> Shared<'s> {
+impl<'s> SharedScan<'s> {
     fn eval<'e>(
         &self,
         warnings: &'e mut Warnings,

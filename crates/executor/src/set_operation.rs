@@ -66,14 +66,14 @@ pub(super) struct SetOp {
     /// delivered again.
     counts: Vec<u64>,
     /// Files for rows that are not in the table, once nothing is added to it.
-    others: Option<Others>,
+    others: Option<SpilledSides>,
     /// Pairs of files, left and right, that are not processed yet.
     waiting: Vec<(SpillFile, SpillFile)>,
     held: Held,
 }
 
 /// Rows of both sides, spread over files in the same way.
-struct Others {
+struct SpilledSides {
     left: Partitions,
     right: Partitions,
 }
@@ -174,7 +174,7 @@ impl SetOp {
         let bytes = self.table.memory_bytes() + self.counts.capacity() * size_of::<u64>();
         if !self.held.fits(bytes + more, cx.memory) && self.others.is_none() {
             let right = Partitions::new(&self.types);
-            self.others = Some(Others { left: Partitions::like(&right, &self.types), right });
+            self.others = Some(SpilledSides { left: Partitions::like(&right, &self.types), right });
         }
     }
 
@@ -203,7 +203,7 @@ impl Operator for SetOp {
             if let Some(batch) = self.next_of_inputs(cx)? {
                 return Ok(Some(batch));
             }
-            if let Some(Others { left, right }) = self.others.take() {
+            if let Some(SpilledSides { left, right }) = self.others.take() {
                 let pairs = left.finish()?.into_iter().zip(right.finish()?);
                 self.waiting.extend(pairs.filter(|(left, _)| !left.is_empty()));
             }

@@ -42,7 +42,7 @@ impl TopN {
     fn first_rows(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Sorted, MysqlError> {
         let (skip, deliver) = resolve(&self.limit, cx.eval.parameters)?;
         let wanted = usize::try_from(skip.saturating_add(deliver)).unwrap_or(usize::MAX);
-        let mut kept = Kept::default();
+        let mut kept = TopCandidates::default();
         if deliver > 0 {
             let mut encoder = RowKeys::new(&self.keys);
             let mut leading = RowKeys::new(&self.presorted);
@@ -113,7 +113,7 @@ impl Operator for TopN {
 
 /// Candidates for the first rows.
 #[derive(Default)]
-struct Kept {
+struct TopCandidates {
     store: RowStore,
     store_bytes: usize,
     rows: SortedRows,
@@ -122,7 +122,7 @@ struct Kept {
     bound: Option<Vec<u8>>,
 }
 
-impl Kept {
+impl TopCandidates {
     fn add(&mut self, batch: Batch, keys: &EncodedKeys) -> Result<(), MysqlError> {
         let selection = match &self.bound {
             Some(bound) => Selection::from_bits(BooleanBuffer::collect_bool(batch.rows, |row| {

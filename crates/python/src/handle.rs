@@ -193,7 +193,7 @@ impl Handle {
         if self.user.load(Ordering::Relaxed) == this_thread() {
             return Err(Failure::InUse);
         }
-        let mut patience = signals::Patience::default();
+        let mut patience = signals::BudgetSettings::default();
         loop {
             if let Some(guard) = self.open.try_lock_for(signals::EVERY) {
                 return Ok(guard);

@@ -73,12 +73,12 @@ pub(crate) fn handle() -> bool {
 
 /// The patience of a thread that waits for a session.
 #[derive(Default)]
-pub(crate) struct Patience {
+pub(crate) struct BudgetSettings {
     /// Since when the main thread has been waiting for the interpreter.
     since: Option<Instant>,
 }
 
-impl Patience {
+impl BudgetSettings {
     /// Whether the patience is over; called repeatedly while the thread waits.
     pub(crate) fn is_over(&mut self) -> bool {
         if !WAITING.load(Ordering::Relaxed) {

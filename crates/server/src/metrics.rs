@@ -8,7 +8,7 @@
 use crate::http::{Answer, HttpServer, Request};
 use leafline_sql::Instance;
 use leafline_sql::observed::IndexUse;
-use leafline_sql::status::Is;
+use leafline_sql::status::StatusKind;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -50,7 +50,7 @@ impl Metrics {
 /// A metric with its samples.
 struct Metric {
     help: String,
-    is: Is,
+    is: StatusKind,
     /// Labels, in their text form, and values.
     samples: Vec<(String, f64)>,
 }
@@ -71,7 +71,7 @@ fn render(instance: &Instance) -> String {
          leafline_build_info{{version=\"{version}\"}} 1\n"
     );
     for (name, metric) in &metrics {
-        let kind = if metric.is == Is::Counter { "counter" } else { "gauge" };
+        let kind = if metric.is == StatusKind::Counter { "counter" } else { "gauge" };
         let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} {kind}", metric.help);
         for (labels, value) in &metric.samples {
             let _ = writeln!(text, "{name}{labels} {value}");
@@ -130,7 +130,7 @@ struct Named {
     scale: f64,
 }
 
-fn named(variable: &str, is: Is) -> Named {
+fn named(variable: &str, is: StatusKind) -> Named {
     let lower = variable.to_ascii_lowercase();
     for (prefix, metric, by, what) in [
         ("com_", "leafline_commands_total", "command", "Statements received, by kind (Com_*)."),
@@ -161,7 +161,7 @@ fn named(variable: &str, is: Is) -> Named {
             None => (base.to_owned(), 1.0),
         },
     };
-    let end = if is == Is::Counter { "_total" } else { "" };
+    let end = if is == StatusKind::Counter { "_total" } else { "" };
     let help = format!("{} (status variable {variable}).", explained(variable));
     Named { metric: format!("leafline_{base}{end}"), help, labels: String::new(), scale }
 }
@@ -216,14 +216,14 @@ mod tests {
     fn names_have_units_and_ends_that_tools_expect() {
         let name = |variable, is| named(variable, is);
         let plain = |variable, is| name(variable, is).metric;
-        assert_eq!(plain("Leafline_page_splits", Is::Counter), "leafline_page_splits_total");
-        assert_eq!(plain("Innodb_data_read", Is::Counter), "leafline_innodb_data_read_bytes_total");
-        assert_eq!(plain("Threads_connected", Is::Gauge), "leafline_threads_connected");
-        let waited = name("Leafline_page_wait_us", Is::Counter);
+        assert_eq!(plain("Leafline_page_splits", StatusKind::Counter), "leafline_page_splits_total");
+        assert_eq!(plain("Innodb_data_read", StatusKind::Counter), "leafline_innodb_data_read_bytes_total");
+        assert_eq!(plain("Threads_connected", StatusKind::Gauge), "leafline_threads_connected");
+        let waited = name("Leafline_page_wait_us", StatusKind::Counter);
         assert_eq!((waited.metric.as_str(), waited.scale), ("leafline_page_wait_seconds_total", 1e-6));
-        let swept = name("Leafline_change_buffer_sweep_time_us", Is::Counter);
+        let swept = name("Leafline_change_buffer_sweep_time_us", StatusKind::Counter);
         assert_eq!(swept.metric, "leafline_change_buffer_sweep_seconds_total");
-        let command = name("Com_select", Is::Counter);
+        let command = name("Com_select", StatusKind::Counter);
         assert_eq!(
             (command.metric.as_str(), command.labels.as_str()),
             ("leafline_commands_total", "{command=\"select\"}")

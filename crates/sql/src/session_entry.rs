@@ -44,7 +44,7 @@ pub(crate) const MOST_ATTRIBUTE_BYTES: usize = 512;
 #[derive(Debug)]
 struct State {
     database: Option<String>,
-    statement: Running,
+    statement: CurrentText,
     /// Text of the last statement that was not prepared.
     text: String,
     since: Instant,
@@ -75,7 +75,7 @@ static LAST_TRANSACTION: AtomicU64 = AtomicU64::new(0);
 
 /// The kind of the running statement's text.
 #[derive(Debug)]
-enum Running {
+enum CurrentText {
     Nothing,
     Text,
     Prepared(Arc<str>),
@@ -132,7 +132,7 @@ impl SessionEntry {
             prepared: AtomicU64::new(0),
             state: Mutex::new(State {
                 database: None,
-                statement: Running::Nothing,
+                statement: CurrentText::Nothing,
                 text: String::new(),
                 since: Instant::now(),
                 plan: None,
@@ -166,9 +166,9 @@ impl SessionEntry {
     pub fn activity(&self) -> Activity {
         let state = self.state.lock();
         let statement = match &state.statement {
-            Running::Nothing => None,
-            Running::Text => Some(state.text.clone()),
-            Running::Prepared(sql) => Some(beginning(sql).to_owned()),
+            CurrentText::Nothing => None,
+            CurrentText::Text => Some(state.text.clone()),
+            CurrentText::Prepared(sql) => Some(beginning(sql).to_owned()),
         };
         Activity { database: state.database.clone(), statement, since: state.since }
     }
@@ -180,9 +180,9 @@ impl SessionEntry {
             StatementText::Of(sql) => {
                 state.text.clear();
                 state.text.push_str(beginning(sql));
-                Running::Text
+                CurrentText::Text
             }
-            StatementText::Prepared(sql) => Running::Prepared(sql.clone()),
+            StatementText::Prepared(sql) => CurrentText::Prepared(sql.clone()),
         };
         state.since = now;
         state.plan = None;
@@ -194,7 +194,7 @@ impl SessionEntry {
     pub(crate) fn end(&self, counters: &SessionCounters, ended: Option<Instant>) {
         self.progress.end();
         let mut state = self.state.lock();
-        state.statement = Running::Nothing;
+        state.statement = CurrentText::Nothing;
         if let Some(ended) = ended {
             state.since = ended;
         }
@@ -226,7 +226,7 @@ impl SessionEntry {
 
     /// True while a statement runs.
     pub(crate) fn is_running(&self) -> bool {
-        !matches!(self.state.lock().statement, Running::Nothing)
+        !matches!(self.state.lock().statement, CurrentText::Nothing)
     }
 
     /// Number of prepared statements.

@@ -341,7 +341,7 @@ const GROWING: &[&str] = &[
 
 /// Kind of a status variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Is {
+pub enum StatusKind {
     /// A count since the instance was opened, which only grows.
     Counter,
     /// A current value.
@@ -353,12 +353,12 @@ pub(crate) fn observed(
     (sessions, commands): (&SessionCounters, &RareCommands),
     storage: &StorageCounters,
     gauges: &Gauges<'_>,
-) -> Vec<(&'static str, u64, Is)> {
+) -> Vec<(&'static str, u64, StatusKind)> {
     let of_storage = storage.0.iter().copied().filter(|(name, _)| *name != SINCE_FLUSH);
     let counters = sessions.named().into_iter().chain(commands.named()).chain(of_storage);
-    let mut all: Vec<_> = counters.map(|(name, value)| (name, value, Is::Counter)).collect();
+    let mut all: Vec<_> = counters.map(|(name, value)| (name, value, StatusKind::Counter)).collect();
     all.extend(gauges.named().into_iter().map(|(name, value)| {
-        let is = if GROWING.contains(&name) { Is::Counter } else { Is::Gauge };
+        let is = if GROWING.contains(&name) { StatusKind::Counter } else { StatusKind::Gauge };
         (name, value, is)
     }));
     all.sort_unstable_by_key(|(name, ..)| *name);
@@ -415,8 +415,12 @@ mod tests {
         rare.count(Command::XaStart);
         rare.count(Command::Select);
         let observed = observed((&counters, &rare), &StorageCounters::read(&stats, 6), &gauges);
-        assert!(GROWING.iter().all(|name| observed.iter().any(|(n, _, is)| n == name && *is == Is::Counter)));
-        assert!(observed.contains(&("Threads_connected", 1, Is::Gauge)));
+        assert!(
+            GROWING
+                .iter()
+                .all(|name| observed.iter().any(|(n, _, is)| n == name && *is == StatusKind::Counter))
+        );
+        assert!(observed.contains(&("Threads_connected", 1, StatusKind::Gauge)));
         assert!(observed.iter().all(|(name, ..)| !name.contains("_mean_") && *name != SINCE_FLUSH));
         let earlier = StorageCounters::read(&StoreStats::default(), 2);
         let all = listing((&counters, &rare), &StorageCounters::read(&stats, 6).since(&earlier), &gauges);

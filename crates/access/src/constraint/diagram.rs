@@ -189,7 +189,7 @@ impl Combiner {
     /// The edges of two nodes about the same part, cut where one of them begins or ends.
     fn sweep(&mut self, part: usize, left: &[Edge], right: &[Edge]) -> Result<Diagram> {
         let mut edges = Vec::with_capacity(left.len() + right.len());
-        let (mut left, mut right) = (Rest::of(left), Rest::of(right));
+        let (mut left, mut right) = (RemainingEdges::of(left), RemainingEdges::of(right));
         loop {
             let piece = match (left.interval(), right.interval()) {
                 (None, None) => break,
@@ -306,15 +306,15 @@ impl Combiner {
 }
 
 /// The edges of a node that are left.
-struct Rest<'e> {
+struct RemainingEdges<'e> {
     edges: Peekable<Iter<'e, Edge>>,
     /// The rest of the first, if it was cut.
     cut: Option<Interval>,
 }
 
-impl<'e> Rest<'e> {
-    fn of(edges: &'e [Edge]) -> Rest<'e> {
-        Rest { edges: edges.iter().peekable(), cut: None }
+impl<'e> RemainingEdges<'e> {
+    fn of(edges: &'e [Edge]) -> RemainingEdges<'e> {
+        RemainingEdges { edges: edges.iter().peekable(), cut: None }
     }
 
     fn interval(&mut self) -> Option<&Interval> {

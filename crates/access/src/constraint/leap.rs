@@ -19,7 +19,7 @@ pub struct KeyStart {
 }
 
 /// An edge on the way to the node at which a key fails.
-struct Taken<'d> {
+struct PathStep<'d> {
     node: &'d Node,
     edge: usize,
     /// The part's bytes in the key.
@@ -28,10 +28,10 @@ struct Taken<'d> {
 }
 
 /// The node at which a key fails, where its part begins, and the edges that were taken to it.
-struct Failure<'d> {
+struct FailedNode<'d> {
     node: &'d Node,
     start: usize,
-    way: Vec<Taken<'d>>,
+    way: Vec<PathStep<'d>>,
 }
 
 /// The edge that holds a value, and how many edges begin at it or before.
@@ -70,7 +70,7 @@ impl Link {
 
     /// For a key that is not accepted: a key above it, up to which none is. `None`: there is none behind it with the same beginning.
     pub fn next_from(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> Option<Vec<u8>> {
-        let Failure { mut node, mut start, mut way } = self.failure(parts, key, begin)?;
+        let FailedNode { mut node, mut start, mut way } = self.failure(parts, key, begin)?;
         let (mut edge, _) = find(node, value(parts, node.part, key, start));
         loop {
             if let Some(edge) = node.edges.get(edge) {
@@ -102,7 +102,7 @@ impl Link {
     /// For a key that is not accepted: one that all keys from there up to it are not, either. `None`: there is none before it with the
     /// same beginning.
     pub fn next_before(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> Option<Vec<u8>> {
-        let Failure { mut node, mut start, mut way } = self.failure(parts, key, begin)?;
+        let FailedNode { mut node, mut start, mut way } = self.failure(parts, key, begin)?;
         let (mut edges, _) = find(node, value(parts, node.part, key, start));
         loop {
             if let Some(edge) = edges.checked_sub(1).and_then(|at| node.edges.get(at)) {
@@ -156,7 +156,7 @@ impl Link {
         last
     }
 
-    fn failure(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> Option<Failure<'_>> {
+    fn failure(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> Option<FailedNode<'_>> {
         let (mut link, mut at) = (self, (begin.parts, begin.bytes));
         let mut way = Vec::new();
         while let Link::To(node) = link {
@@ -164,10 +164,10 @@ impl Link {
             let end = advance(parts, key, (node.part, start), node.part + 1).ok()?;
             match find(node, key.get(start..end)?) {
                 (begun, Some(edge)) => {
-                    way.push(Taken { node, edge: begun - 1, start, end });
+                    way.push(PathStep { node, edge: begun - 1, start, end });
                     link = &edge.next;
                 }
-                (_, None) => return Some(Failure { node, start, way }),
+                (_, None) => return Some(FailedNode { node, start, way }),
             }
             at = (node.part + 1, end);
         }

@@ -353,7 +353,7 @@ impl Planner<'_> {
             None => (self.per_key(&path, relation, whole, rows)?, 1.0),
         };
         let passing = if path.is_table_scan() {
-            Passing { selectivity: 1.0, sampled: 1.0, remaining: 1.0, covers: Vec::new() }
+            EntrySelectivity { selectivity: 1.0, sampled: 1.0, remaining: 1.0, covers: Vec::new() }
         } else {
             self.entry_selectivity(&path, &ranged, relation, conditions, bounds.as_ref(), entries, eval)?
         };
@@ -492,7 +492,7 @@ impl Planner<'_> {
         bounds: Option<&Bounds>,
         entries: Extent,
         eval: &EvalContext<'_>,
-    ) -> Result<Passing> {
+    ) -> Result<EntrySelectivity> {
         let conjuncts = relation.request.conjuncts;
         let exact = bounds.is_some_and(|bounds| bounds.exact);
         let by_ranges = ConditionList::of(
@@ -516,7 +516,7 @@ impl Planner<'_> {
             * selectivity.of_all(correlated.skip(path.constraint.equal_parts()), eval)?;
         let mut covers: Vec<bool> = own.iter().map(|condition| by_ranges.contains(condition)).collect();
         if on_entries.is_empty() {
-            return Ok(Passing { selectivity: 1.0, sampled: 1.0, remaining, covers });
+            return Ok(EntrySelectivity { selectivity: 1.0, sampled: 1.0, remaining, covers });
         }
         let everything = Bounds::all();
         let bounds = bounds.unwrap_or(&everything);
@@ -546,7 +546,7 @@ impl Planner<'_> {
                 *covered |= tested.contains(condition);
             }
         }
-        Ok(Passing { selectivity, sampled, remaining, covers })
+        Ok(EntrySelectivity { selectivity, sampled, remaining, covers })
     }
 }
 
@@ -560,7 +560,7 @@ struct BoundedPath {
 }
 
 /// The shares of the entries in the ranges that pass conditions.
-struct Passing {
+struct EntrySelectivity {
     /// The share that passes the conditions on entries.
     selectivity: f64,
     /// The part of it that is not guessed.

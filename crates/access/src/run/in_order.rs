@@ -9,13 +9,13 @@ use leafline_types::{Batch, MysqlError};
 
 /// Rows as they were fetched.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct FetchedBatches {
     parts: Vec<Fetched>,
     bytes: usize,
     examined: usize,
 }
 
-impl Gathered {
+impl FetchedBatches {
     /// Adds rows that were fetched.
     pub fn add(&mut self, fetched: Fetched) {
         self.examined += fetched.examined;

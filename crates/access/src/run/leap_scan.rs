@@ -17,7 +17,7 @@ use crate::params::{
 use crate::path::{AccessPath, ScanOrder};
 use crate::run::context::ScanContext;
 use crate::run::locators::Locators;
-use crate::run::page_order::{PageOrder, Sorted};
+use crate::run::page_order::{NextTarget, PageOrder};
 use crate::run::read_ahead::ReadAhead;
 use crate::run::targets::{Targets, WalkKind};
 use crate::run::walk::{Leaps, Output, Walk, mark};
@@ -185,12 +185,12 @@ impl LeapScan {
         }
         let PageOrderState::Behind(order) = &mut self.page_order else { return Ok(()) };
         match order.next(&self.targets, self.cursor.tree(), cx.view)? {
-            Some(Sorted::ByPage(targets)) => self.walk(targets, WalkKind { by_page: true, ..self.kind }),
-            Some(Sorted::ByKey(targets)) if self.kind.by_page => {
+            Some(NextTarget::ByPage(targets)) => self.walk(targets, WalkKind { by_page: true, ..self.kind }),
+            Some(NextTarget::ByKey(targets)) if self.kind.by_page => {
                 self.walk(targets, WalkKind { by_page: false, ..self.kind });
             }
             // It stands where they begin.
-            Some(Sorted::ByKey(_)) | None => self.page_order = PageOrderState::No,
+            Some(NextTarget::ByKey(_)) | None => self.page_order = PageOrderState::No,
         }
         Ok(())
     }

@@ -116,7 +116,7 @@ impl MergeScan {
                 self.advance(stream, cx)?;
             }
         }
-        let (mut held, mut picks) = (Held::default(), Vec::new());
+        let (mut held, mut picks) = (HeldEntries::default(), Vec::new());
         while picks.len() < self.goal
             && let Some(Next { stream, .. }) = self.heap.pop()
         {
@@ -149,7 +149,7 @@ impl MergeScan {
     /// All entries at once, sorted by the parts behind the first.
     fn sorted(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<Entries>> {
         let parts = self.path.merged.unwrap_or(0);
-        let (mut held, mut order) = (Held::default(), Vec::new());
+        let (mut held, mut order) = (HeldEntries::default(), Vec::new());
         for stream in &mut self.streams {
             while let Some(entries) = stream.scan.next(cx)? {
                 let entries = Arc::new(entries);
@@ -171,13 +171,13 @@ impl MergeScan {
 
 /// Entries that rows are picked from.
 #[derive(Default)]
-struct Held {
+struct HeldEntries {
     entries: Vec<Arc<Entries>>,
     /// Per stream, the number of those that are picked from now.
     of_stream: Vec<Option<usize>>,
 }
 
-impl Held {
+impl HeldEntries {
     fn add(&mut self, entries: &Arc<Entries>) -> usize {
         self.entries.push(entries.clone());
         self.entries.len() - 1

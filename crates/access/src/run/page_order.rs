@@ -18,7 +18,7 @@ pub(crate) struct PageOrder {
 }
 
 /// The targets that come next, in the order of their pages or of their keys.
-pub(crate) enum Sorted {
+pub(crate) enum NextTarget {
     /// Ranges of a leaf each, in the order of their pages.
     ByPage(Targets),
     /// The rest is to be walked in key order: there is nothing to be gained.
@@ -46,7 +46,7 @@ impl PageOrder {
     }
 
     /// The next targets; `None` when there are no more. `all` are those that they come from.
-    pub fn next(&mut self, all: &Targets, tree: &Tree, view: &ReadView) -> Result<Option<Sorted>> {
+    pub fn next(&mut self, all: &Targets, tree: &Tree, view: &ReadView) -> Result<Option<NextTarget>> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -77,13 +77,13 @@ impl PageOrder {
             }
         }
         if !view.read_ahead().visits_by_page(cut.len(), missing, backward) {
-            return Ok(Some(Sorted::ByKey(all.of(std::mem::take(&mut self.rest)))));
+            return Ok(Some(NextTarget::ByKey(all.of(std::mem::take(&mut self.rest)))));
         }
         self.rest.drain(..done);
         if let (Some(first), Some(rest)) = (self.rest.first_mut(), rest) {
             *first = rest;
         }
         cut.sort_by_key(|(page, _)| *page);
-        Ok(Some(Sorted::ByPage(all.of(cut.into_iter().map(|(_, part)| part).collect()))))
+        Ok(Some(NextTarget::ByPage(all.of(cut.into_iter().map(|(_, part)| part).collect()))))
     }
 }

@@ -14,7 +14,7 @@ use crate::params::{
 };
 use crate::path::{AccessPath, ScanOrder};
 use crate::run::context::ScanContext;
-use crate::run::page_order::{PageOrder, Sorted};
+use crate::run::page_order::{NextTarget, PageOrder};
 use crate::run::piece::{Part, ScanPiece, Share};
 use crate::run::row_pieces::RowPieces;
 use crate::run::targets::{Target, Targets, WalkKind};
@@ -268,8 +268,8 @@ impl RangePieces {
             return Ok(());
         }
         let (targets, by_page) = match order.next(&self.targets, tree, &self.view)? {
-            Some(Sorted::ByPage(targets)) => (targets, true),
-            Some(Sorted::ByKey(targets)) => (targets, false),
+            Some(NextTarget::ByPage(targets)) => (targets, true),
+            Some(NextTarget::ByKey(targets)) => (targets, false),
             None => return Ok(()),
         };
         (self.targets, self.next, self.by_page) = (targets, 0, by_page);

@@ -164,7 +164,7 @@ impl PointRead {
         let path = self.path.clone();
         let fetches = path.fetches();
         let mut cursor = view.entries(&path.table, &path.index)?;
-        let mut taker = Taker {
+        let mut taker = RowCollector {
             path: &path,
             decoder: &self.decoder,
             reads_keys: fetches || self.decoder.reads_keys(),
@@ -250,7 +250,7 @@ impl PointRead {
 }
 
 /// Takes the entries of a range, under the latches of their leaves.
-struct Taker<'s> {
+struct RowCollector<'s> {
     path: &'s AccessPath,
     decoder: &'s RowDecoder,
     reads_keys: bool,
@@ -272,7 +272,7 @@ struct Taker<'s> {
     rows: &'s mut RowBlock,
 }
 
-impl Taker<'_> {
+impl RowCollector<'_> {
     fn direction(&self) -> Direction {
         match self.path.order {
             ScanOrder::Any | ScanOrder::Forward => Direction::Forward,
@@ -306,7 +306,7 @@ impl Taker<'_> {
     }
 }
 
-impl EntryVisitor for Taker<'_> {
+impl EntryVisitor for RowCollector<'_> {
     fn entry(&mut self, entry: EntryRef<'_>) -> EntryStep {
         self.is_over = match self.direction() {
             Direction::Forward => self.upper.is_some_and(|upper| entry.key >= upper),

@@ -24,14 +24,14 @@ const CUT_OFF: [u8; 64] = [0; 64];
 /// The read-ahead of one scan.
 pub(crate) struct ReadAhead {
     ahead: leafline_btree::ReadAhead,
-    place: Place,
+    place: ReadAheadPosition,
     /// All rows of the walk will be asked for.
     all: bool,
 }
 
 /// The leaves that are not asked for yet.
 #[derive(Default)]
-struct Place {
+struct ReadAheadPosition {
     /// A target, counted in the direction of the scan, of which all leaves are wanted.
     whole: Option<usize>,
     target: usize,
@@ -44,7 +44,7 @@ struct From(Option<Vec<u8>>);
 
 /// Leaves of targets, in the order of the scan.
 struct TargetLeafOrder<'s> {
-    place: &'s mut Place,
+    place: &'s mut ReadAheadPosition,
     path: &'s AccessPath,
     targets: &'s Targets,
     direction: Direction,
@@ -57,12 +57,12 @@ impl ReadAhead {
     /// For scans of a view.
     pub fn new(view: &ReadView) -> ReadAhead {
         let ahead = leafline_btree::ReadAhead::new(view.read_ahead());
-        ReadAhead { ahead, place: Place::default(), all: false }
+        ReadAhead { ahead, place: ReadAheadPosition::default(), all: false }
     }
 
     /// A new walk begins.
     pub fn start(&mut self, targets: &Targets, kind: WalkKind) {
-        self.place = Place::default();
+        self.place = ReadAheadPosition::default();
         self.all = kind.all;
         match kind {
             WalkKind { by_page: true, .. } => self.ahead.start_by_page(FIRST_WINDOW_OF_PART),
@@ -273,7 +273,7 @@ mod tests {
             path.walk = IndexWalk::Leaps;
             let targets = testing::with_eval(|eval| path.targets(eval)).expect("targets");
             let direction = if order == ScanOrder::Reverse { Direction::Reverse } else { Direction::Forward };
-            let mut place = Place::default();
+            let mut place = ReadAheadPosition::default();
             let mut course = TargetLeafOrder {
                 place: &mut place,
                 path: &path,

@@ -6,7 +6,7 @@
 use super::histogram::{
     Bucket, Counted, Frequent, Histogram, NULL_KEY, Seen, ValueCounter, distinct_values, most_common,
 };
-use super::sample::{Most, SampledEntries, look};
+use super::sample::{SampleLimits, SampledEntries, look};
 use super::table::part_of;
 use crate::constraint::Bounds;
 use crate::error::Result;
@@ -37,7 +37,8 @@ pub fn analyze_column(
         let size = engine.tree(stored.clustered())?.estimate(&[], None)?;
         // Twice as many as are estimated where all are meant.
         let wanted = if share < 1.0 { size.leaves * share } else { size.leaves * 2.0 + 8.0 };
-        let most = Most { leaves: wanted.ceil() as usize, per_leaf: usize::MAX, read: true, mean: 1.0 };
+        let most =
+            SampleLimits { leaves: wanted.ceil() as usize, per_leaf: usize::MAX, read: true, mean: 1.0 };
         let looked = look(engine, stored.clustered(), &Bounds::all(), &[column], most)?;
         let SampledEntries { batch, leaf_ends, .. } = looked;
         if let Some(all) = batch.columns.first() {

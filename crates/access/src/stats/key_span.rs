@@ -1,7 +1,7 @@
 //! Where the keys lie that rows of one table look up in another: orders of one day belong to neighbours among the customers' payments, if
 //! both were numbered as they came.
 
-use super::sample::{Most, look};
+use super::sample::{SampleLimits, look};
 use crate::constraint::Bounds;
 use crate::error::Result;
 use leafline_table::{Core, IndexDef, TableDef};
@@ -9,7 +9,7 @@ use leafline_types::key::{encode_part, prefix_successor};
 use leafline_types::{Value, value_at};
 
 /// Leaves of the outer index that are looked at, and entries on each.
-const MOST: Most = Most { leaves: 8, per_leaf: 32, read: true, mean: 1.0 };
+const MOST: SampleLimits = SampleLimits { leaves: 8, per_leaf: 32, read: true, mean: 1.0 };
 
 /// A part of an index.
 #[derive(Clone, Copy, Debug, PartialEq)]

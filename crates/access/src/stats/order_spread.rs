@@ -11,7 +11,7 @@ use leafline_table::TableDef;
 use std::rc::Rc;
 
 /// Evaluates conditions on the sampled rows: the rows that pass, `None` if they cannot be evaluated.
-type Passing<'p> = dyn Fn(&[Expr]) -> Option<Rc<[usize]>> + 'p;
+type EntrySelectivity<'p> = dyn Fn(&[Expr]) -> Option<Rc<[usize]>> + 'p;
 
 /// The share of the rows, in the order of a column or its reverse, that holds the share `wanted` of those for which the conditions hold.
 /// Conditions that cannot be evaluated make no difference; `passing` evaluates them on the sampled rows.
@@ -24,7 +24,7 @@ pub(super) fn share_in_order(
     (column, reverse): (usize, bool),
     conditions: &[Expr],
     wanted: f64,
-    passing: &Passing<'_>,
+    passing: &EntrySelectivity<'_>,
 ) -> Result<f64> {
     let Some(places) = sample.places_in_order(table, column)? else { return Ok(wanted) };
     let place = |row: &usize| places.get(*row).map(|place| if reverse { 1.0 - place } else { *place });

@@ -46,7 +46,7 @@ pub(crate) fn sample_rows(
 ) -> Result<Sample> {
     let per_leaf = SAMPLE_ENTRIES / (within.leaves as usize).clamp(1, SAMPLE_LEAVES);
     let mean = within.entries / within.leaves.max(1.0);
-    let most = Most { leaves: SAMPLE_LEAVES, per_leaf, read: false, mean };
+    let most = SampleLimits { leaves: SAMPLE_LEAVES, per_leaf, read: false, mean };
     let looked = look(engine, index, bounds, columns, most)?;
     let Ok(passed) = passing(conditions, &looked.batch, eval) else { return Ok(Sample::default()) };
     let mut sample = Sample::default();
@@ -84,7 +84,7 @@ pub(super) fn quietly<R>(eval: &EvalContext<'_>, evaluate: impl FnOnce(&mut Eval
 
 /// How much to look at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Most {
+pub(super) struct SampleLimits {
     /// Leaves.
     pub leaves: usize,
     /// Entries on each of them.
@@ -121,13 +121,13 @@ pub(super) fn look(
     index: &IndexDef,
     bounds: &Bounds,
     columns: &[usize],
-    most: Most,
+    most: SampleLimits,
 ) -> Result<SampledEntries> {
     let ranges = spread(&bounds.ranges);
     let mut looked = Vec::with_capacity(ranges.len());
     let decoder = entry_decoder(index, columns)?;
     let mut decoded = DecodedRows::new(&decoder, SAMPLE_ENTRIES);
-    let mut taken = Taken { seen: 0, kept: 0, error: None };
+    let mut taken = DecodeProgress { seen: 0, kept: 0, error: None };
     let mut leaf_ends = Vec::new();
     let tree = engine.tree(index)?;
     for range in &ranges {
@@ -171,13 +171,13 @@ fn spread(ranges: &[KeyRange]) -> Vec<KeyRange> {
 /// Takes a key and a payload.
 type Decode<'d> = dyn FnMut(&[u8], &[u8]) -> Result<(), CodecError> + 'd;
 
-struct Taken {
+struct DecodeProgress {
     seen: usize,
     kept: usize,
     error: Option<CodecError>,
 }
 
-impl Taken {
+impl DecodeProgress {
     fn entry(
         &mut self,
         leaf: &LeafView<'_>,

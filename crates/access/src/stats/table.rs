@@ -4,7 +4,7 @@
 //! spread. A table of few rows is seen as a whole. Ghosts are left out; who may see a row does not matter here.
 
 use super::histogram::{Histogram, NULL_KEY, Seen, ValueCounter};
-use super::sample::{Most, SampledEntries, leaves_to_sample, look, passing};
+use super::sample::{SampleLimits, SampledEntries, leaves_to_sample, look, passing};
 use crate::constraint::Bounds;
 use crate::error::Result;
 use crate::params::{DEPENDENCE_LEAST_ROWS, TABLE_BUCKETS, TABLE_COLD_LEAVES, TABLE_LEAVES, TABLE_ROWS};
@@ -74,7 +74,7 @@ impl TableSample {
         let leaves = leaves_to_sample(size.resident_fraction, TABLE_LEAVES, TABLE_COLD_LEAVES);
         let leaves = leaves.min(size.leaves as usize).max(1);
         let columns: Vec<usize> = (0..table.columns.len()).collect();
-        let most = Most { leaves, per_leaf: TABLE_ROWS / leaves, read: true, mean: 1.0 };
+        let most = SampleLimits { leaves, per_leaf: TABLE_ROWS / leaves, read: true, mean: 1.0 };
         let SampledEntries { batch, leaf_ends, .. } =
             look(engine, table.clustered(), &Bounds::all(), &columns, most)?;
         let columns = columns.iter().map(|_| OnceLock::new()).collect();

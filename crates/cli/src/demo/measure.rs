@@ -3,7 +3,7 @@
 use super::super::failure::Failure;
 use super::super::output::{Column, Kind, format_table};
 use super::super::progress::grouped;
-use super::query::Way;
+use super::query::Variant;
 use leafline::{Connection, Database, OpenOptions};
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The measurements of a run.
 #[derive(Clone, Debug)]
-pub struct Run {
-    /// The name of the way.
+pub struct Measurement {
+    /// The name of the variant.
     pub name: &'static str,
     /// The query's answer.
     pub answer: String,
@@ -29,11 +29,11 @@ pub struct Run {
 }
 
 /// Opens the database anew, so that nothing is in memory, and runs the query once.
-pub fn run(options: &OpenOptions, dir: &Path, way: &Way) -> Result<Run, Failure> {
+pub fn run(options: &OpenOptions, dir: &Path, variant: &Variant) -> Result<Measurement, Failure> {
     let database = options.open(dir)?;
-    let mut connection = begin(&database, way)?;
+    let mut connection = begin(&database, variant)?;
     connection.execute("FLUSH STATUS", ())?;
-    let query = way.query();
+    let query = variant.query();
     let begun = Instant::now();
     let answer = match connection.query(&query, ())?.next() {
         Some(row) => row?.get::<Option<String>>(0)?.unwrap_or_else(|| "NULL".into()),
@@ -42,8 +42,8 @@ pub fn run(options: &OpenOptions, dir: &Path, way: &Way) -> Result<Run, Failure>
     let time = begun.elapsed();
     let counters = status(&mut connection)?;
     let count = |name: &str| counters.get(name).copied().unwrap_or(0);
-    let run = Run {
-        name: way.name,
+    let run = Measurement {
+        name: variant.name,
         answer,
         time,
         entries: count("Leafline_entries_examined"),
@@ -57,13 +57,13 @@ pub fn run(options: &OpenOptions, dir: &Path, way: &Way) -> Result<Run, Failure>
 }
 
 /// Returns the output of EXPLAIN, in a database opened anew, so that it has not read anything either.
-pub fn explain(options: &OpenOptions, dir: &Path, way: &Way) -> Result<String, Failure> {
+pub fn explain(options: &OpenOptions, dir: &Path, variant: &Variant) -> Result<String, Failure> {
     let database = options.open(dir)?;
-    let mut connection = begin(&database, way)?;
+    let mut connection = begin(&database, variant)?;
     let mut columns = Vec::new();
     let mut lines = Vec::new();
     let shown = ["table", "type", "possible_keys", "key", "key_len", "ref", "rows", "Extra"];
-    let rows = connection.query(&format!("EXPLAIN {}", way.query()), ())?;
+    let rows = connection.query(&format!("EXPLAIN {}", variant.query()), ())?;
     let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
     for name in names.iter().filter(|name| shown.contains(&name.as_str())) {
         let kind = if name == "rows" { Kind::Number } else { Kind::Text };
@@ -83,10 +83,10 @@ pub fn explain(options: &OpenOptions, dir: &Path, way: &Way) -> Result<String, F
     format_table(&columns, &lines).map_err(Failure::output)
 }
 
-fn begin(database: &Database, way: &Way) -> Result<Connection, Failure> {
+fn begin(database: &Database, variant: &Variant) -> Result<Connection, Failure> {
     let mut connection = database.connect()?;
     connection.execute("USE tpch", ())?;
-    connection.execute(&way.switch(), ())?;
+    connection.execute(&variant.switch(), ())?;
     Ok(connection)
 }
 
@@ -103,17 +103,17 @@ fn status(connection: &mut Connection) -> Result<HashMap<String, u64>, Failure> 
 }
 
 /// Formats the runs as a table.
-pub fn table(runs: &[Run]) -> Result<String, Failure> {
+pub fn table(runs: &[Measurement]) -> Result<String, Failure> {
     let column = |name: &str, kind| Column { name: name.into(), kind };
     let columns = [
-        column("way", Kind::Text),
+        column("variant", Kind::Text),
         column("time", Kind::Number),
         column("entries examined", Kind::Number),
         column("rows fetched", Kind::Number),
         column("pages read", Kind::Number),
         column("MB read", Kind::Number),
     ];
-    let line = |run: &Run| {
+    let line = |run: &Measurement| {
         vec![
             run.name.to_owned(),
             format!("{:.3} s", run.time.as_secs_f64()),

@@ -16,7 +16,7 @@ use super::size::{Size, human_bytes};
 use super::tpch::load::{self, DATABASE};
 use super::tpch::schema::Table;
 use leafline::{Database, DiskModel, OpenOptions};
-use measure::Run;
+use measure::Measurement;
 use place::Place;
 use query::{INDEXES, WAYS};
 use std::path::Path;
@@ -106,7 +106,7 @@ fn warn_of_page_cache(open: &OpenOptions, dir: &Path) -> Result<(), Failure> {
 }
 
 /// Repeats the ways with the seek-time model over the disk, except for those that would take minutes.
-fn emulated(open: &OpenOptions, dir: &Path, real: &[Run]) -> Result<Vec<Run>, Failure> {
+fn emulated(open: &OpenOptions, dir: &Path, real: &[Measurement]) -> Result<Vec<Measurement>, Failure> {
     let open = open.clone().emulated_disk(DiskModel::HDD);
     let mut runs = Vec::new();
     let mut left_out = Vec::new();
@@ -125,7 +125,7 @@ fn emulated(open: &OpenOptions, dir: &Path, real: &[Run]) -> Result<Vec<Run>, Fa
     Ok(runs)
 }
 
-fn check_answers(runs: &[Run]) -> Result<(), Failure> {
+fn check_answers(runs: &[Measurement]) -> Result<(), Failure> {
     let Some(first) = runs.first() else { return Ok(()) };
     match runs.iter().find(|run| run.answer != first.answer) {
         None => {
@@ -139,7 +139,7 @@ fn check_answers(runs: &[Run]) -> Result<(), Failure> {
     }
 }
 
-fn explain_difference(runs: &[Run]) {
+fn explain_difference(runs: &[Measurement]) {
     if let [_, without, with, _] = runs {
         println!(
             "Pushdown left {} of {} rows to be fetched from the table: the others were dropped by what the index entry \

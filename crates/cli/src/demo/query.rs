@@ -1,7 +1,7 @@
 //! TPC-H Query 19 with TPC's validation parameters, and the ways in which the demo runs it.
 
 /// One way to run the query.
-pub struct Way {
+pub struct Variant {
     /// Its name in the table of results.
     pub name: &'static str,
     /// Its description, in one line.
@@ -13,28 +13,28 @@ pub struct Way {
 }
 
 /// Every way, slow ones first.
-pub const WAYS: [Way; 4] = [
-    Way {
+pub const WAYS: [Variant; 4] = [
+    Variant {
         name: "full scan",
         story: "No index: every row of lineitem is read, and nearly all are thrown away.",
         hint: " IGNORE INDEX (i_l_partkey, i_l_suppkey_partkey)",
         pushdown: true,
     },
-    Way {
+    Variant {
         name: "index, without pushdown",
         story: "The index finds the rows of each part; each is fetched from the table before its quantity, ship mode and \
                 instructions are looked at.",
         hint: " FORCE INDEX (i_l_partkey)",
         pushdown: false,
     },
-    Way {
+    Variant {
         name: "index, with pushdown",
         story: "The same index holds quantity, ship mode and instructions: they are tested on the index entry, and only \
                 rows that pass are fetched.",
         hint: " FORCE INDEX (i_l_partkey)",
         pushdown: true,
     },
-    Way {
+    Variant {
         name: "as the optimizer chooses",
         story: "No hint: two indexes begin with l_partkey, and the optimizer has to see which one filters before fetching.",
         hint: "",
@@ -42,7 +42,7 @@ pub const WAYS: [Way; 4] = [
     },
 ];
 
-impl Way {
+impl Variant {
     /// Returns the query.
     pub fn query(&self) -> String {
         QUERY.trim_end().trim_end_matches(';').replacen(HINTED, &format!("{HINTED}{}", self.hint), 1)

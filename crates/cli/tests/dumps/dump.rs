@@ -1,6 +1,6 @@
 //! Tests that loading a dump makes the same database again.
 
-use super::support::Served;
+use super::support::TestServer;
 use super::{Place, command, run, succeed, text};
 use leafline::Database;
 use std::io::Read as _;
@@ -190,7 +190,7 @@ fn a_server_is_found_wherever_its_socket_is() {
     let before = dump(&dir, &[]);
     let (socket, own) = (place.path("other.sock"), dir.join("leafline.sock"));
     for round in 0..3 {
-        let server = Served::start(&dir, &["--socket", text(&socket)]);
+        let server = TestServer::start(&dir, &["--socket", text(&socket)]);
         assert_eq!(dump(&dir, &[]), before);
         assert_eq!(dump(&dir, &["--socket", text(&socket)]), before);
         let (code, _, err) = run(&["shell", text(&dir), "-e", "SELECT 1"]);
@@ -208,7 +208,7 @@ fn a_server_is_found_wherever_its_socket_is() {
             assert!(socket.exists() && own.exists());
         }
         if round == 1 {
-            let server = Served::start(&dir, &[]);
+            let server = TestServer::start(&dir, &[]);
             assert_eq!(dump(&dir, &[]), before, "its own socket again");
             server.kill();
         }
@@ -223,7 +223,7 @@ fn a_server_is_known_by_its_certificate_where_that_is_asked_for() {
     let place = Place::new();
     let dir = place.full();
     let before = dump(&dir, &[]);
-    let server = Served::start(&dir, &[]);
+    let server = TestServer::start(&dir, &[]);
     let url = format!("mysql://root@{}", server.address);
     let (own, other) = (dir.join(CERTIFICATE_NAME), place.path("other"));
     assert_eq!(succeed(&["dump", &url, "--tls-ca", text(&own)]), before);
@@ -248,7 +248,7 @@ fn a_server_is_known_by_its_certificate_where_that_is_asked_for() {
         assert!(code != 0 && err.contains("--tls-ca"), "{err}");
     }
     assert!(server.terminate());
-    let server = Served::start(&dir, &["--no-tls"]);
+    let server = TestServer::start(&dir, &["--no-tls"]);
     let url = format!("mysql://root@{}", server.address);
     let (code, _, err) = run(&["dump", &url, "--tls-ca", text(&own)]);
     assert!(code != 0 && err.contains("no TLS"), "{err}");
@@ -260,7 +260,7 @@ fn a_database_that_is_served_is_dumped_at_one_moment_while_others_write() {
     let place = Place::new();
     let dir = place.full();
     let before = dump(&dir, &[]);
-    let server = Served::start(&dir, &[]);
+    let server = TestServer::start(&dir, &[]);
     assert_eq!(dump(&dir, &[]), before, "through the socket in the directory");
     let url = format!("mysql://root@{}/?", server.address).replace("/?", "");
     assert_eq!(succeed(&["dump", &url]), before);

@@ -1,6 +1,6 @@
 //! Tests imports of SQL, CSV and Parquet.
 
-use super::support::Served;
+use super::support::TestServer;
 use super::{Place, rows, run, succeed, text};
 use std::io::Write as _;
 
@@ -178,7 +178,7 @@ fn rows_of_half_a_megabyte_and_large_values_come_through() {
 fn a_database_that_is_served_is_not_imported_into() {
     let place = Place::new();
     let dir = place.path("db");
-    let server = Served::start(&dir, &[]);
+    let server = TestServer::start(&dir, &[]);
     let file = place.file("s.sql", "SELECT 1;");
     let (code, _, err) = run(&["import", text(&dir), text(&file)]);
     assert!(code == 1 && err.contains("being served"), "{err}");

@@ -28,7 +28,7 @@ use leafline_expr::{Expr, build, evaluate};
 use leafline_planner::plan::{self, Node};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
-use repeats::Repeats;
+use repeats::SpilledDistinct;
 use results::{Column, GroupByGroup, Results};
 use std::sync::Arc;
 
@@ -141,15 +141,15 @@ impl Aggregate {
         let rows = grouping.count();
         // Rows that were left out have values that the accumulators do not know.
         for state in
-            states.iter_mut().filter(|state| matches!(state.beyond, Some(AggregateSpill::Repeats(_))))
+            states.iter_mut().filter(|state| matches!(state.beyond, Some(AggregateSpill::SpilledDistinct(_))))
         {
             state.accumulator.forget_arguments();
         }
         for at in 0..states.len() {
             let accumulated: usize = states.iter().map(|state| state.accumulator.memory()).sum();
             let state = &mut states[at];
-            let Some(AggregateSpill::Repeats(repeats)) =
-                state.beyond.take_if(|beyond| matches!(beyond, AggregateSpill::Repeats(_)))
+            let Some(AggregateSpill::SpilledDistinct(repeats)) =
+                state.beyond.take_if(|beyond| matches!(beyond, AggregateSpill::SpilledDistinct(_)))
             else {
                 continue;
             };
@@ -184,7 +184,7 @@ struct State {
 
 /// The rows of an aggregate that are in files.
 enum AggregateSpill {
-    Repeats(Repeats),
+    SpilledDistinct(SpilledDistinct),
     Gathered(Gathered),
 }
 
@@ -209,7 +209,7 @@ impl State {
         self.accumulator.update(groups, grouping.count(), batch.rows, &args, &mut cx.eval)?;
         match &mut self.beyond {
             Some(AggregateSpill::Gathered(gathered)) => gathered.write(&self.accumulator),
-            Some(AggregateSpill::Repeats(repeats)) => {
+            Some(AggregateSpill::SpilledDistinct(repeats)) => {
                 repeats.write(&self.accumulator, groups, batch.rows, args, cx)
             }
             None => Ok(()),
@@ -219,7 +219,7 @@ impl State {
     /// Stops the aggregate from keeping more values; false if it keeps none.
     fn close(&mut self, call: &AggregateCall, cx: &mut ExecutionContext<'_>) -> bool {
         let State { accumulator, beyond } = self;
-        let repeats = Repeats::begin(call, accumulator).map(AggregateSpill::Repeats);
+        let repeats = SpilledDistinct::begin(call, accumulator).map(AggregateSpill::SpilledDistinct);
         *beyond = repeats.or_else(|| Gathered::begin(accumulator, cx).map(AggregateSpill::Gathered));
         beyond.is_some()
     }

@@ -16,15 +16,15 @@ use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
 
 /// Rows with values that were unknown when memory ran out.
-pub(super) struct Repeats {
+pub(super) struct SpilledDistinct {
     /// The types of the group's number and of the arguments.
     types: Arc<[ExprType]>,
     files: Partitions,
 }
 
-impl Repeats {
+impl SpilledDistinct {
     /// Stops the accumulator of a call from keeping more values; none if it keeps none.
-    pub fn begin(call: &AggregateCall, accumulator: &mut GroupedAccumulator) -> Option<Repeats> {
+    pub fn begin(call: &AggregateCall, accumulator: &mut GroupedAccumulator) -> Option<SpilledDistinct> {
         if !accumulator.keeps_arguments() {
             return None;
         }
@@ -32,7 +32,7 @@ impl Repeats {
         let number = ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
         let types: Arc<[ExprType]> =
             std::iter::once(number).chain(call.args.iter().map(|arg| arg.ty.clone())).collect();
-        Some(Repeats { files: Partitions::new(&types), types })
+        Some(SpilledDistinct { files: Partitions::new(&types), types })
     }
 
     /// Writes the rows of the last batch that the accumulator left out.
@@ -66,7 +66,7 @@ impl Repeats {
         held: &mut Held,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<(), MysqlError> {
-        let Repeats { types, files } = self;
+        let SpilledDistinct { types, files } = self;
         let mut waiting = files.finish()?;
         while let Some(file) = waiting.pop() {
             if file.is_empty() {
@@ -90,7 +90,7 @@ fn take_in(
     held: &mut Held,
     cx: &mut ExecutionContext<'_>,
 ) -> Result<Vec<SpillFile>, MysqlError> {
-    let mut left: Option<Repeats> = None;
+    let mut left: Option<SpilledDistinct> = None;
     let mut rows = file.read();
     while let Some(Batch { columns, rows: count }) = rows.next(cx)? {
         let mut columns = columns.into_iter();
@@ -106,7 +106,7 @@ fn take_in(
             Some(left) => left.write(accumulator, Groups::Ids(&ids), count, args, cx)?,
             None if !held.fits(others + accumulator.memory(), cx.memory) => {
                 accumulator.close();
-                left = Some(Repeats { types: types.clone(), files: Partitions::new(types) });
+                left = Some(SpilledDistinct { types: types.clone(), files: Partitions::new(types) });
             }
             None => {}
         }

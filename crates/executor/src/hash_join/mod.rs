@@ -38,7 +38,7 @@ pub(super) struct HashJoin {
     built: Option<BoxedOperator>,
     encoder: KeyEncoder,
     keys: EncodedKeys,
-    table: Built,
+    table: BuildTable,
     current: Option<ProbeState>,
     held: Held,
     /// The runtime filters to set once the build side is read.
@@ -51,7 +51,7 @@ pub(super) struct HashJoin {
     /// The probe rows, if they come from a file.
     probe_file: Option<SpillFile>,
     /// The probe rows of that file that have matched, if the file is read more than once.
-    noted: Option<Noted>,
+    noted: Option<MatchedRows>,
 }
 
 /// The keys, conditions and types of a hash join.
@@ -69,14 +69,14 @@ struct Shape {
 }
 
 /// Marks the probe rows that have matched, by their numbers in the file.
-struct Noted {
+struct MatchedRows {
     matched: Vec<bool>,
     /// The number of the current batch's first row, and the number after its last row.
     first: usize,
     next: usize,
 }
 
-impl Noted {
+impl MatchedRows {
     /// Moves to the next batch, which has `rows` rows.
     fn begin(&mut self, rows: usize) {
         self.first = self.next;
@@ -142,7 +142,7 @@ impl HashJoin {
             build: Some(build),
             built: None,
             keys: EncodedKeys::default(),
-            table: Built::default(),
+            table: BuildTable::default(),
             current: None,
             held: Held::default(),
             told: Vec::new(),
@@ -404,7 +404,7 @@ impl Operator for HashJoin {
 
     fn reset(&mut self) -> bool {
         self.build = self.build.take().or_else(|| self.built.take());
-        self.table = Built::default();
+        self.table = BuildTable::default();
         self.current = None;
         self.held = Held::default();
         self.spilled.is_none() && self.probe.reset() && self.build.as_mut().is_some_and(|build| build.reset())
@@ -465,7 +465,7 @@ impl Joinable {
 
 /// The build side: rows chained by key.
 #[derive(Default)]
-struct Built {
+struct BuildTable {
     store: RowStore,
     keys: KeyTable,
     /// For each key, its first row and its last.
@@ -476,7 +476,7 @@ struct Built {
     null_row: Option<RowRef>,
 }
 
-impl Built {
+impl BuildTable {
     fn add(&mut self, batch: Batch, keys: &EncodedKeys, joinable: &Joinable) -> Result<(), MysqlError> {
         let rows = batch.rows;
         let number = self.store.push(batch);

@@ -5,7 +5,7 @@
 //! no keys or too many rows of one key, is joined a part of the build side at a time, and the other side is read again for each
 //! part. To keep the order of the probe rows, they carry a number that the result is sorted by.
 
-use super::{Built, HashJoin, Noted, Shape};
+use super::{BuildTable, HashJoin, MatchedRows, Shape};
 use crate::params::MAX_SPILL_DEPTH;
 use crate::spill::{DiskSort, Partitions, SpillFile, picked};
 use crate::{BoxedOperator, ExecutionContext, Operator};
@@ -167,7 +167,7 @@ impl Chunked {
         part.build = None;
         part.table = std::mem::take(&mut join.table);
         part.held = std::mem::take(&mut join.held);
-        part.noted = Some(Noted { matched: vec![false; probe.rows() as usize], first: 0, next: 0 });
+        part.noted = Some(MatchedRows { matched: vec![false; probe.rows() as usize], first: 0, next: 0 });
         Chunked { join: part, rows: join.shape.join_type, rest: Some(rest), probe, last: None }
     }
 
@@ -218,7 +218,7 @@ impl Operator for Chunked {
             if let Some(batch) = self.next_of_part(cx)? {
                 return Ok(Some(batch));
             }
-            self.join.table = Built::default();
+            self.join.table = BuildTable::default();
             self.join.held.set(0, cx.memory)?;
             if let Some(noted) = &mut self.join.noted {
                 (noted.first, noted.next) = (0, 0);

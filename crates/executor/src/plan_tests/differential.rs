@@ -2,7 +2,7 @@
 
 use super::parallel;
 use crate::testing::{self, Answer, Database, show, with_eval};
-use leafline_planner::optimizer::{Parallelism, Patience, RuntimeFilterSettings};
+use leafline_planner::optimizer::{BudgetSettings, Parallelism, RuntimeFilterSettings};
 use leafline_types::{Date, Decimal, Value};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -237,8 +237,10 @@ fn every_plan_gives_the_rows_of_the_reference() {
             // Lookups are given up after a few.
             let least = rng.random_range(1..8) as f64;
             database.patience = match rng.random() {
-                true => Patience { uneven: 0.0, bet: 1.0, least, lookups: 0.0, least_us: f64::NEG_INFINITY },
-                false => Patience::default(),
+                true => {
+                    BudgetSettings { uneven: 0.0, bet: 1.0, least, lookups: 0.0, least_us: f64::NEG_INFINITY }
+                }
+                false => BudgetSettings::default(),
             };
             database.switches.derived_merge = rng.random_ratio(3, 4);
             database.parallelism = if rng.random() { parallel::EVERYTHING } else { Parallelism::NONE };

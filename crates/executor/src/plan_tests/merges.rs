@@ -3,7 +3,7 @@
 use super::differential::{checked, pick};
 use crate::testing::{self, Database};
 use leafline_access::CpuCosts;
-use leafline_planner::optimizer::Patience;
+use leafline_planner::optimizer::BudgetSettings;
 use leafline_types::Value;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -128,7 +128,7 @@ fn merged_indexes_lose_no_rows_and_give_none_twice() {
         database.model.cpu.sort = plain.sort * walks;
         database.model.cpu.hash_build = plain.hash_build * walks * walks;
         // Plans with LIMIT are often given up.
-        database.patience = Patience { uneven: 0.1, least: 5.0, ..Patience::default() };
+        database.patience = BudgetSettings { uneven: 0.1, least: 5.0, ..BudgetSettings::default() };
         let (answer, explained) = checked(&database, &sql, &format!("seed {seed}, case {case}"));
         let context = format!("seed {seed}, case {case}: {sql}\n{explained}");
         switched += answer.counters.leafline_plans_switched;

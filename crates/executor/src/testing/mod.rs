@@ -11,7 +11,7 @@ use leafline_planner::binder::{BindContext, CatalogLookup, VariableLookup, bind,
 use leafline_planner::bound::{BoundKind, BoundSelect, BoundSubquery};
 use leafline_planner::explain::{explain_rows, explain_tree};
 use leafline_planner::optimizer::{
-    OptimizerContext, OptimizerSwitches, Parallelism, Patience, RuntimeFilterSettings, plan_parts,
+    BudgetSettings, OptimizerContext, OptimizerSwitches, Parallelism, RuntimeFilterSettings, plan_parts,
     plan_rows_to_change, plan_select,
 };
 use leafline_planner::plan::{Plan, PlanParts};
@@ -52,7 +52,7 @@ pub(crate) struct Database {
     pub model: CostModel,
     pub switches: OptimizerSwitches,
     pub parallelism: Parallelism,
-    pub patience: Patience,
+    pub patience: BudgetSettings,
     pub filtering: RuntimeFilterSettings,
     pub memory_limit: usize,
     pub group_concat_max_len: u64,
@@ -105,7 +105,7 @@ impl Database {
             model,
             switches: OptimizerSwitches::default(),
             parallelism: Parallelism::NONE,
-            patience: Patience::default(),
+            patience: BudgetSettings::default(),
             filtering: RuntimeFilterSettings::default(),
             memory_limit: 64 << 20,
             group_concat_max_len: 1024,

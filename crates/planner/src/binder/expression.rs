@@ -363,7 +363,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let reads = |e: &Expr| e.as_column().is_some() && build::reads_text_as_number(&e.ty.sql);
         let mut note = |column: &Expr, other: &Expr| {
             if let (true, expr::ExprKind::Parameter(number)) = (reads(column), &other.kind) {
-                self.binder.beside_numbers.push(*number);
+                self.binder.compared_with_numbers.push(*number);
             }
         };
         if let [left, right] = operands {
@@ -392,7 +392,7 @@ impl ExpressionBinder<'_, '_, '_> {
                 },
                 Some(text @ Value::String(_)) => {
                     let beside = time.iter().map(|time| (number, time.clone()));
-                    self.binder.beside_times.extend(beside);
+                    self.binder.compared_with_times.extend(beside);
                     if !beside_years && time.iter().all(|time| build::is_comparable(text, time)) {
                         continue;
                     }

@@ -260,8 +260,8 @@ fn bound_by(
         parameters,
         warnings: take(&mut binder.warnings),
         reads_variables: binder.reads_variables || binder.reads_schema_tables,
-        beside_times: take(&mut binder.beside_times),
-        beside_numbers: take(&mut binder.beside_numbers),
+        compared_with_times: take(&mut binder.compared_with_times),
+        compared_with_numbers: take(&mut binder.compared_with_numbers),
         subqueries: take(&mut binder.subqueries),
         views: take(&mut binder.views),
     })
@@ -335,8 +335,8 @@ struct Binder<'a> {
     reads_variables: bool,
     /// The statement reads tables of information_schema, whose rows differ at the next execution.
     reads_schema_tables: bool,
-    beside_times: Vec<(usize, SqlType)>,
-    beside_numbers: Vec<usize>,
+    compared_with_times: Vec<(usize, SqlType)>,
+    compared_with_numbers: Vec<usize>,
     assigns_variables: bool,
     /// The number of fractional digits that the statement assigns to variables, by lower-case name.
     variable_scales: HashMap<String, u8>,
@@ -392,8 +392,8 @@ impl<'a> Binder<'a> {
             warnings: Vec::new(),
             reads_variables: false,
             reads_schema_tables: false,
-            beside_times: Vec::new(),
-            beside_numbers: Vec::new(),
+            compared_with_times: Vec::new(),
+            compared_with_numbers: Vec::new(),
             assigns_variables,
             variable_scales: HashMap::new(),
             variable_collations: HashMap::new(),

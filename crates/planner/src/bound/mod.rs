@@ -63,9 +63,9 @@ pub struct BoundStatement {
     pub reads_variables: bool,
     /// Parameters that are compared with dates or times, with the types of these. The statement is bound for values that convert
     /// to the type.
-    pub beside_times: Vec<(usize, SqlType)>,
+    pub compared_with_times: Vec<(usize, SqlType)>,
     /// Parameters that are compared with numeric columns. A text of digits counts as a number there.
-    pub beside_numbers: Vec<usize>,
+    pub compared_with_numbers: Vec<usize>,
     /// The subqueries of the statement's expressions, by number.
     pub subqueries: Vec<BoundSubquery>,
     /// The views that the statement names, by database and name.

@@ -92,7 +92,7 @@ pub(super) fn read_from_columns(mut select: BoundSelect, eval: &mut EvalContext<
     let candidates = candidates(&select, eval);
     let from = select.from.take();
     let nullable = from.as_ref().map(nullable).unwrap_or_default();
-    let seen = Seen { candidates: &candidates, nullable: &nullable };
+    let seen = Replaceable { candidates: &candidates, nullable: &nullable };
     seen.add_implied(&mut select.filter);
     for_each_expr_mut(&mut select, &mut |expr| seen.replace(expr));
     select.order_by.iter_mut().for_each(|key| seen.replace_key(&mut key.expr));
@@ -146,7 +146,7 @@ fn collect(tree: &JoinTree, inside: bool, found: &mut BTreeSet<usize>) {
 fn in_tree(tree: JoinTree, candidates: &[Candidate]) -> JoinTree {
     let replaced = |mut conditions: Vec<Expr>, sides: &[&JoinTree]| {
         let nullable = sides.iter().flat_map(|side| nullable(side)).collect();
-        let seen = Seen { candidates, nullable: &nullable };
+        let seen = Replaceable { candidates, nullable: &nullable };
         seen.add_implied(&mut conditions);
         conditions.iter_mut().for_each(|condition| seen.replace(condition));
         conditions
@@ -172,13 +172,13 @@ fn in_tree(tree: JoinTree, candidates: &[Candidate]) -> JoinTree {
 }
 
 /// The expressions that can be replaced in one place.
-struct Seen<'a> {
+struct Replaceable<'a> {
     candidates: &'a [Candidate],
     /// The relations whose columns may have been set to NULL there.
     nullable: &'a BTreeSet<usize>,
 }
 
-impl Seen<'_> {
+impl Replaceable<'_> {
     /// Adds the implied conditions on columns that are text cast to CHAR.
     fn add_implied(&self, conditions: &mut Vec<Expr>) {
         let implied: Vec<Expr> = conditions.iter().filter_map(|condition| self.implied(condition)).collect();

@@ -30,11 +30,11 @@ struct Loose {
     /// Ordinals of the columns whose combinations are asked for.
     columns: BTreeSet<usize>,
     /// The column whose least or greatest value, or both, is asked for.
-    extreme: Option<(usize, Extreme)>,
+    extreme: Option<(usize, MinMax)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extreme {
+enum MinMax {
     Least,
     Greatest,
     Both,
@@ -56,9 +56,9 @@ impl JoinPlanner<'_, '_, '_> {
             if candidate.path.fetches() {
                 continue;
             }
-            let skips_nulls = matches!(wanted.extreme, Some((_, Extreme::Least | Extreme::Both)));
+            let skips_nulls = matches!(wanted.extreme, Some((_, MinMax::Least | MinMax::Both)));
             let both_ends =
-                matches!(wanted.extreme, Some((column, Extreme::Both)) if !wanted.columns.contains(&column));
+                matches!(wanted.extreme, Some((column, MinMax::Both)) if !wanted.columns.contains(&column));
             let found = self.cx.planner.first_of(candidate, (parts, 1, both_ends), skips_nulls, order)?;
             let Some(found) = found else { continue };
             let found = Rc::new(self.access(relation, found));
@@ -141,8 +141,8 @@ fn wanted(select: &BoundSelect) -> Option<Loose> {
     for aggregate in &aggregation.aggregates {
         let call = &aggregate.call;
         let of = match call.function {
-            AggregateFunction::Min => Extreme::Least,
-            AggregateFunction::Max => Extreme::Greatest,
+            AggregateFunction::Min => MinMax::Least,
+            AggregateFunction::Max => MinMax::Greatest,
             // DISTINCT over all rows asks which values there are.
             _ if call.distinct && aggregation.keys.is_empty() => {
                 call.args.iter().try_for_each(|arg| add_columns(select, arg, &mut columns))?;
@@ -157,7 +157,7 @@ fn wanted(select: &BoundSelect) -> Option<Loose> {
             return None;
         }
         if *end != of {
-            *end = Extreme::Both;
+            *end = MinMax::Both;
         }
     }
     (!columns.is_empty()).then_some(Loose { columns, extreme })
@@ -210,6 +210,6 @@ fn prefix(candidate: &Candidate, wanted: &Loose, fixed: &BTreeSet<usize>) -> Opt
     if *behind != column || part.prefix.is_some() {
         return None;
     }
-    let forward = (of != Extreme::Greatest) != part.descending;
+    let forward = (of != MinMax::Greatest) != part.descending;
     Some((count, if forward { ScanOrder::Forward } else { ScanOrder::Reverse }))
 }

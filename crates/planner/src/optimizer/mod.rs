@@ -66,5 +66,5 @@ pub use block::{plan_parts, plan_rows_to_change, plan_select};
 pub use operators::row_limit;
 pub use parallel::read_in_pieces;
 pub use settings::UNUSED_SWITCHES;
-pub use settings::{OptimizerContext, OptimizerSwitches, Parallelism, Patience, RuntimeFilterSettings};
+pub use settings::{BudgetSettings, OptimizerContext, OptimizerSwitches, Parallelism, RuntimeFilterSettings};
 pub use trace::{Trace, TraceStep};

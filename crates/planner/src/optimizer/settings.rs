@@ -161,7 +161,7 @@ impl Default for RuntimeFilterSettings {
 
 /// The limits of a plan for first rows before it is given up, and of a lookup join before it becomes a hash join.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Patience {
+pub struct BudgetSettings {
     /// Multiple of the expected entries that may be examined, whatever the other plan costs: passing rows may be spread unevenly.
     pub uneven: f64,
     /// A plan whose first rows may be rejected is taken for its order if sorting is expected to cost this many times more.
@@ -174,9 +174,9 @@ pub struct Patience {
     pub least_us: f64,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { uneven: 2.0, bet: 1.3, least: 1_000.0, lookups: 1.0, least_us: 50_000.0 }
+impl Default for BudgetSettings {
+    fn default() -> BudgetSettings {
+        BudgetSettings { uneven: 2.0, bet: 1.3, least: 1_000.0, lookups: 1.0, least_us: 50_000.0 }
     }
 }
 
@@ -202,7 +202,7 @@ pub struct OptimizerContext<'c, 'a> {
     /// The threads that the plan may use.
     pub parallelism: Parallelism,
     /// The limits after which a plan is given up for another.
-    pub patience: Patience,
+    pub patience: BudgetSettings,
     /// The conditions for placing runtime filters.
     pub filtering: RuntimeFilterSettings,
     /// The plan is made for EXPLAIN and records the paths that were not taken.
@@ -256,7 +256,7 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             eval,
             switches,
             parallelism: Parallelism::NONE,
-            patience: Patience::default(),
+            patience: BudgetSettings::default(),
             filtering: RuntimeFilterSettings::default(),
             explains: false,
             trace: None,

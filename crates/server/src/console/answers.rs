@@ -4,7 +4,7 @@ use super::Shared;
 use super::shapes::{index_size, page_map, statement, statement_id};
 use crate::http::Request;
 use leafline_sql::observed::StatementId;
-use leafline_sql::status::Is;
+use leafline_sql::status::StatusKind;
 use leafline_types::MysqlError;
 use serde_json::{Map, Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -33,8 +33,8 @@ impl Shared {
         let (mut counters, mut gauges) = (Map::new(), Map::new());
         for (name, value, is) in self.instance.status() {
             match is {
-                Is::Counter => counters.insert(name.to_owned(), value.into()),
-                Is::Gauge => gauges.insert(name.to_owned(), value.into()),
+                StatusKind::Counter => counters.insert(name.to_owned(), value.into()),
+                StatusKind::Gauge => gauges.insert(name.to_owned(), value.into()),
             };
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

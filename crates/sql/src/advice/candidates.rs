@@ -24,7 +24,7 @@ const MOST_RANGES: usize = 3;
 
 /// The columns that a statement needs of one of its tables, by position.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct ColumnDemand {
     pub table: Arc<TableDef>,
     /// Columns equal to a value that is known when the statement begins.
     pub equal: BTreeSet<usize>,
@@ -43,7 +43,7 @@ pub(super) struct Wanted {
 
 /// Columns of a possible index.
 #[derive(Clone, Debug)]
-pub(super) struct List {
+pub(super) struct CandidateIndex {
     pub parts: Vec<IndexPart>,
     /// True for a list extended by all columns that the statement reads.
     pub is_extended: bool,
@@ -53,11 +53,11 @@ pub(super) struct List {
 pub(super) type Demand = HashMap<(TableId, usize), f64>;
 
 /// The needs of a query block, for each of its tables.
-pub(super) fn wanted(block: &BoundSelect, is_subquery: bool) -> Vec<Wanted> {
+pub(super) fn wanted(block: &BoundSelect, is_subquery: bool) -> Vec<ColumnDemand> {
     let mut found = Vec::new();
     for (relation, source) in block.relations.iter().enumerate() {
         let RelationSource::Base(table) = &source.source else { continue };
-        let mut wanted = Wanted {
+        let mut wanted = ColumnDemand {
             table: table.clone(),
             equal: BTreeSet::new(),
             listed: BTreeSet::new(),
@@ -67,7 +67,7 @@ pub(super) fn wanted(block: &BoundSelect, is_subquery: bool) -> Vec<Wanted> {
             orders: Vec::new(),
             used: BTreeSet::new(),
         };
-        let of = Of { block, relation, width: table.columns.len() };
+        let of = RelationRef { block, relation, width: table.columns.len() };
         of.conditions().iter().for_each(|condition| wanted.condition(&of, condition));
         if is_subquery {
             let delivered = block.output.iter().filter_map(|output| of.column(&output.expr)).collect();
@@ -83,13 +83,13 @@ pub(super) fn wanted(block: &BoundSelect, is_subquery: bool) -> Vec<Wanted> {
 }
 
 /// A relation of a block.
-struct Of<'b> {
+struct RelationRef<'b> {
     block: &'b BoundSelect,
     relation: usize,
     width: usize,
 }
 
-impl Of<'_> {
+impl RelationRef<'_> {
     /// The relation and position of a column of the block.
     fn origin(&self, column: usize) -> Option<(usize, usize)> {
         match self.block.columns.get(column)?.origin {
@@ -136,8 +136,8 @@ impl Of<'_> {
     }
 }
 
-impl Wanted {
-    fn condition(&mut self, of: &Of<'_>, condition: &Expr) {
+impl ColumnDemand {
+    fn condition(&mut self, of: &RelationRef<'_>, condition: &Expr) {
         let columns = condition.columns();
         for column in columns.iter().copied().filter(|column| *column < of.width) {
             let Some(constraint) = self.constraint(column, condition) else { continue };
@@ -188,7 +188,7 @@ impl Wanted {
     }
 
     /// Collects ORDER BY, GROUP BY, DISTINCT and MIN or MAX as far as they concern this table alone.
-    fn orders(&mut self, of: &Of<'_>) {
+    fn orders(&mut self, of: &RelationRef<'_>) {
         let block = of.block;
         let order = block.order_by.iter().map(|key| Some((of.column(&key.expr)?, key.descending)));
         let mut orders: Vec<Option<Vec<(usize, bool)>>> = vec![order.collect()];
@@ -210,14 +210,14 @@ impl Wanted {
     }
 
     /// The lists of columns that an index could have.
-    pub fn lists(&self, demand: &Demand) -> Vec<List> {
+    pub fn lists(&self, demand: &Demand) -> Vec<CandidateIndex> {
         let mut fixed: Vec<usize> = self.equal.iter().copied().collect();
         let wanted = |column: &usize| demand.get(&(self.table.id, *column)).copied().unwrap_or(0.0);
         fixed.sort_by(|a, b| wanted(b).total_cmp(&wanted(a)).then(a.cmp(b)));
         let none = BTreeSet::new();
         let every: BTreeSet<usize> = self.joined.values().flatten().copied().collect();
         let joins = [&none].into_iter().chain(self.joined.values()).chain([&every]);
-        let mut lists = Lists { wanted: self, found: Vec::new(), is_extended: false };
+        let mut lists = CandidateIndexes { wanted: self, found: Vec::new(), is_extended: false };
         for joined in joins {
             let base: Vec<(usize, bool)> =
                 fixed.iter().chain(joined).map(|column| (*column, false)).collect();
@@ -235,7 +235,7 @@ impl Wanted {
         }
         lists.is_extended = true;
         let short = lists.found.clone();
-        for List { parts: list, .. } in short {
+        for CandidateIndex { parts: list, .. } in short {
             let primary = self.table.clustered_key().unwrap_or_default();
             let is_there = |column: usize| {
                 list.iter().chain(primary).any(|part| part.column == column && part.prefix.is_none())
@@ -262,13 +262,13 @@ impl Wanted {
 }
 
 /// Collects lists.
-struct Lists<'w> {
-    wanted: &'w Wanted,
-    found: Vec<List>,
+struct CandidateIndexes<'w> {
+    wanted: &'w ColumnDemand,
+    found: Vec<CandidateIndex>,
     is_extended: bool,
 }
 
-impl Lists<'_> {
+impl CandidateIndexes<'_> {
     /// Adds a list, each column at its first position, unless an index begins with it.
     fn add(&mut self, columns: Vec<(usize, bool)>) {
         let mut parts: Vec<IndexPart> = Vec::with_capacity(columns.len());
@@ -285,7 +285,7 @@ impl Lists<'_> {
         };
         let is_known = self.found.iter().any(|known| known.parts == parts);
         if !parts.is_empty() && !is_known && !is_there(&parts) {
-            self.found.push(List { parts, is_extended: self.is_extended });
+            self.found.push(CandidateIndex { parts, is_extended: self.is_extended });
         }
     }
 }

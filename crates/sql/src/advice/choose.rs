@@ -3,7 +3,7 @@
 //! the statement cheaper alone, or together with the statement's other candidates. A chosen index is left out
 //! again if indexes chosen later do nearly as well.
 
-use super::candidates::{Demand, List};
+use super::candidates::{CandidateIndex, Demand};
 use super::pricing::{Priced, Proposal};
 use super::workload::{Query, beginning};
 use super::{Advice, part_list, table_name};
@@ -160,7 +160,7 @@ impl Chooser {
         for (number, (query, base)) in self.queries.iter().zip(&self.base).enumerate() {
             let mut own = Vec::new();
             for wanted in &query.wanted {
-                for List { parts, is_extended } in wanted.lists(&demand) {
+                for CandidateIndex { parts, is_extended } in wanted.lists(&demand) {
                     session.cancel.check()?;
                     let key = (wanted.table.id, part_list(&wanted.table, &parts));
                     let at = match known.get(&key) {

@@ -1,6 +1,6 @@
 //! The statements of a workload and what each of them does: from the samples of digests, or from a text.
 
-use super::candidates::{Wanted, wanted};
+use super::candidates::{ColumnDemand, wanted};
 use crate::session::Session;
 use leafline_planner::binder;
 use leafline_planner::bound::{BoundKind, ChangedTable, InsertRows, blocks_of};
@@ -25,7 +25,7 @@ pub(super) struct Query {
     /// EXPLAIN of the statement.
     pub explain: Statement,
     /// The columns that the statement needs of its tables.
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<ColumnDemand>,
     /// The changes that the statement makes.
     pub changes: Vec<Change>,
     /// True for a query that locks nothing, so that it may be run for measuring.

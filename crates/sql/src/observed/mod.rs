@@ -14,7 +14,7 @@ pub use statements::{StatementFigures, StatementId};
 
 use crate::instance::Instance;
 use crate::statement_times::KindTimes;
-use crate::status::{self, Is};
+use crate::status::{self, StatusKind};
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::{IndexDef, TableDef};
 
@@ -43,7 +43,7 @@ struct StoredIndex<'i> {
 
 impl Instance {
     /// The status variables of the server as numbers, without derived ones.
-    pub fn status(&self) -> Vec<(&'static str, u64, Is)> {
+    pub fn status(&self) -> Vec<(&'static str, u64, StatusKind)> {
         let storage = self.storage_counters();
         let (counters, commands) = (self.global_counters(), self.global_commands());
         status::observed((&counters, &commands), &storage, &self.gauges())

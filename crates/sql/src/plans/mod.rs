@@ -13,5 +13,5 @@ mod planned;
 mod table_use;
 
 pub(crate) use kept_read::KeptRead;
-pub(crate) use planned::{Chosen, How, Planned, RunningPlan, Work};
+pub(crate) use planned::{ExplainForm, Planned, RunningPlan, ValueDependence, Work};
 pub(crate) use table_use::TableUse;

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 pub(crate) struct Parameters {
     pub(crate) types: Vec<ExprType>,
     /// Parameters that are compared with dates or times, and the types of those.
-    pub(crate) beside_times: Vec<(usize, SqlType)>,
+    pub(crate) compared_with_times: Vec<(usize, SqlType)>,
     /// Parameters that are compared with columns of numbers.
-    pub(crate) beside_numbers: Vec<usize>,
+    pub(crate) compared_with_numbers: Vec<usize>,
 }
 
 impl Parameters {
@@ -19,7 +19,7 @@ impl Parameters {
         let is_of = |value: &Value, ty: &ExprType| parameter_type(value, collation) == *ty;
         values.len() == self.types.len()
             && values.iter().zip(&self.types).all(|(value, ty)| is_of(value, ty))
-            && self.beside_times.iter().all(|(number, time)| {
+            && self.compared_with_times.iter().all(|(number, time)| {
                 values.get(*number).is_none_or(|value| build::is_comparable(value, time))
             })
     }
@@ -32,9 +32,9 @@ pub(crate) fn types_of(values: &[Value], collation: Collation) -> Vec<ExprType> 
 
 /// The values as a plan sees them: among parameters compared with columns of numbers, a text of digits
 /// becomes a number, as a literal would.
-pub(crate) fn with_numbers<'v>(values: &'v [Value], beside_numbers: &[usize]) -> Cow<'v, [Value]> {
+pub(crate) fn with_numbers<'v>(values: &'v [Value], compared_with_numbers: &[usize]) -> Cow<'v, [Value]> {
     let mut taken = Cow::Borrowed(values);
-    for &at in beside_numbers {
+    for &at in compared_with_numbers {
         if let Some(number) = values.get(at).and_then(build::number_of_text)
             && let Some(value) = taken.to_mut().get_mut(at)
         {

@@ -42,7 +42,7 @@ pub(crate) struct Planned {
     pub(crate) database: Option<String>,
     /// The tables read, with their row counts when the plan was made.
     pub(crate) sizes: Vec<(TableId, u64)>,
-    pub(crate) chosen: Chosen,
+    pub(crate) chosen: ValueDependence,
     /// Limit of a hint, milliseconds.
     pub(crate) max_execution_time: Option<u64>,
     /// The reader of the point plan, from its first use on.
@@ -53,7 +53,7 @@ pub(crate) struct Planned {
 }
 
 /// How the choice of the plan depends on the values of parameters.
-pub(crate) enum Chosen {
+pub(crate) enum ValueDependence {
     /// The choice depended on the costs of these scans, which are estimated again for other values; an empty
     /// list suits all values.
     Scans(Vec<Arc<Scan>>),
@@ -96,7 +96,7 @@ pub(crate) enum Work {
     },
     Explain {
         work: Box<Work>,
-        how: How,
+        how: ExplainForm,
     },
     /// A SELECT whose rows go into variables or a file.
     Into {
@@ -110,13 +110,17 @@ impl Work {
     pub(crate) fn runs_query(&self) -> bool {
         match self {
             Work::Select { .. } | Work::Into { .. } => true,
-            Work::Explain { work, how } => *how == How::Analyze && work.runs_query(),
+            Work::Explain { work, how } => *how == ExplainForm::Analyze && work.runs_query(),
             Work::Insert { .. } | Work::Update { .. } | Work::Delete { .. } => false,
         }
     }
 
     /// Wraps the work as its statement asks: into variables or a file, or explained as `how` says.
-    pub(crate) fn for_statement(self, kind: &StatementKind, how: Option<How>) -> Result<Work, MysqlError> {
+    pub(crate) fn for_statement(
+        self,
+        kind: &StatementKind,
+        how: Option<ExplainForm>,
+    ) -> Result<Work, MysqlError> {
         if let (
             StatementKind::SelectInto { into: Into::Variables(variables), .. },
             Work::Select { columns, .. },
@@ -126,7 +130,7 @@ impl Work {
             return Err(MysqlError::wrong_number_of_columns_in_select());
         }
         match (how, kind) {
-            (Some(How::Analyze), _) if !matches!(self, Work::Select { .. }) => {
+            (Some(ExplainForm::Analyze), _) if !matches!(self, Work::Select { .. }) => {
                 Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"))
             }
             // An explained INTO is not executed.
@@ -246,7 +250,7 @@ impl Planned {
 
 /// The form of EXPLAIN's output.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum ExplainForm {
     Table,
     Tree,
     Json,
@@ -254,20 +258,20 @@ pub(crate) enum How {
     Analyze,
 }
 
-impl How {
+impl ExplainForm {
     /// The form that an EXPLAIN asks for; `explain_format` where it does not say.
-    pub(crate) fn of(explain: &Explain, settings: &Settings) -> How {
+    pub(crate) fn of(explain: &Explain, settings: &Settings) -> ExplainForm {
         match explain.analyze {
-            true => How::Analyze,
-            false => How::with_format(explain.format.unwrap_or(settings.explain_format)),
+            true => ExplainForm::Analyze,
+            false => ExplainForm::with_format(explain.format.unwrap_or(settings.explain_format)),
         }
     }
 
-    pub(crate) fn with_format(format: ExplainFormat) -> How {
+    pub(crate) fn with_format(format: ExplainFormat) -> ExplainForm {
         match format {
-            ExplainFormat::Traditional => How::Table,
-            ExplainFormat::Json => How::Json,
-            ExplainFormat::Tree => How::Tree,
+            ExplainFormat::Traditional => ExplainForm::Table,
+            ExplainFormat::Json => ExplainForm::Json,
+            ExplainFormat::Tree => ExplainForm::Tree,
         }
     }
 }

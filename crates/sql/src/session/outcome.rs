@@ -78,7 +78,7 @@ fn shown(columns: &[ColumnMeta], mut batch: Batch, zone: &Zone) -> Result<Batch,
 
 enum Source {
     /// A running plan.
-    Running(Box<Running>),
+    OpenResult(Box<OpenResult>),
     /// Collected rows, and their number in total.
     Ready(VecDeque<Batch>, u64),
     /// All rows in one chunk; the statement has ended.
@@ -87,7 +87,7 @@ enum Source {
     Ended,
 }
 
-struct Running {
+struct OpenResult {
     root: BoxedOperator,
     execution: Execution,
     rows: u64,
@@ -117,8 +117,8 @@ impl RowStream {
         window: Option<RowWindow>,
         uses: Option<StatementUses>,
     ) -> RowStream {
-        let running = Running { root, execution, rows: 0, window, _uses: uses };
-        RowStream { columns, source: Source::Running(Box::new(running)), is_kept: false }
+        let running = OpenResult { root, execution, rows: 0, window, _uses: uses };
+        RowStream { columns, source: Source::OpenResult(Box::new(running)), is_kept: false }
     }
 
     pub(crate) fn ready(rows: RowSet) -> Result<RowStream, MysqlError> {
@@ -174,7 +174,7 @@ impl RowStream {
     /// MySQL's errors; an error ends the rows.
     pub fn next_batch(&mut self, session: &mut Session) -> Result<Option<Batch>, MysqlError> {
         match std::mem::replace(&mut self.source, Source::Ended) {
-            Source::Running(running) => session.contained(|session| self.next_running(running, session)),
+            Source::OpenResult(running) => session.contained(|session| self.next_running(running, session)),
             Source::Ready(mut batches, rows) => match batches.pop_front() {
                 Some(batch) => {
                     let batch = self.delivered(batch, session)?;
@@ -215,7 +215,7 @@ impl RowStream {
 
     fn next_running(
         &mut self,
-        mut running: Box<Running>,
+        mut running: Box<OpenResult>,
         session: &mut Session,
     ) -> Result<Option<Batch>, MysqlError> {
         loop {
@@ -233,7 +233,7 @@ impl RowStream {
                     let batch = self.delivered(batch, session)?;
                     session.counters.rows_sent += batch.rows as u64;
                     session.gave_rows();
-                    self.source = Source::Running(running);
+                    self.source = Source::OpenResult(running);
                     return Ok(Some(batch));
                 }
                 Ok(None) => {

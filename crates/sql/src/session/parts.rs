@@ -5,7 +5,7 @@ use super::hypothetical::HypotheticalIndexes;
 use super::outcome::Chunk;
 use super::own_tables::OwnTables;
 use super::prepared::PreparedStatements;
-use super::running::{Running, WallClock};
+use super::running::{StatementAccounting, WallClock};
 use super::statement_cache::StatementCache;
 use super::tables::LockedTables;
 use crate::accounts::Access;
@@ -36,7 +36,7 @@ pub(crate) struct CurrentStatement {
     pub(super) began: Instant,
     pub(super) wall: WallClock,
     /// What it has done so far, for counters and logs.
-    pub(super) running: Running,
+    pub(super) running: StatementAccounting,
     /// The settings to restore at its end, which its SET_VAR hints replaced.
     pub(super) unhinted: Option<Box<Settings>>,
     /// The argument of its `LAST_INSERT_ID(value)`.
@@ -51,7 +51,7 @@ impl CurrentStatement {
         CurrentStatement {
             began: Instant::now(),
             wall: WallClock::now(),
-            running: Running::over(),
+            running: StatementAccounting::over(),
             unhinted: None,
             told_insert_id: None,
             groups: StatementGroups::default(),

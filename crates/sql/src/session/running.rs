@@ -20,12 +20,12 @@ const SHORT: Duration = Duration::from_millis(100);
 
 /// Figures of a running statement.
 #[derive(Default)]
-pub(super) struct Running {
+pub(super) struct StatementAccounting {
     /// The session's counters when the statement began.
     before: Used,
     kind: Command,
     /// The digest that the statement counts for, if any.
-    counted: Option<Counted>,
+    counted: Option<DigestedStatement>,
     pub affected: u64,
     /// For several runs in one: their number, and the rows that all but the last affected.
     pub runs: Option<(u64, u64)>,
@@ -39,10 +39,10 @@ pub(super) struct Running {
     is_over: bool,
 }
 
-impl Running {
+impl StatementAccounting {
     /// The state between statements.
-    pub fn over() -> Running {
-        Running { is_over: true, ..Running::default() }
+    pub fn over() -> StatementAccounting {
+        StatementAccounting { is_over: true, ..StatementAccounting::default() }
     }
 }
 
@@ -51,7 +51,7 @@ enum LoggedText {
     Prepared(Arc<str>),
 }
 
-struct Counted {
+struct DigestedStatement {
     digest: Arc<Digest>,
     /// Estimated rows of a query.
     estimated: Option<f64>,
@@ -102,8 +102,11 @@ impl Session {
             StatementText::Of(sql) => (LoggedText::Of(sql.to_owned()), Vec::new()),
             StatementText::Prepared(sql) => (LoggedText::Prepared(sql.clone()), Vec::new()),
         });
-        self.statement.running =
-            Running { before: self.counted_so_far(), text: logged, ..Running::default() };
+        self.statement.running = StatementAccounting {
+            before: self.counted_so_far(),
+            text: logged,
+            ..StatementAccounting::default()
+        };
     }
 
     /// Keeps the values of parameters for the log.
@@ -166,7 +169,7 @@ impl Session {
 
     /// Undoes the begin of a statement of which nothing has run.
     pub(super) fn forget_statement(&mut self) {
-        self.statement.running = Running::over();
+        self.statement.running = StatementAccounting::over();
         self.leave_thread();
         self.statement_ended();
     }
@@ -182,7 +185,7 @@ impl Session {
         if let Some(facts) = facts {
             self.counters.reads.add(&facts.reads);
         }
-        self.statement.running.counted = Some(Counted {
+        self.statement.running.counted = Some(DigestedStatement {
             digest: digest.clone(),
             estimated,
             is_planned: facts.is_some(),
@@ -206,7 +209,7 @@ impl Session {
     /// Sets the digest of the current statement, which has no plan.
     pub(crate) fn count_unplanned(&mut self, properties: &Properties<'_>, sql: &str) {
         let digest = self.instance.digests().of(self.database(), sql, self.settings.lex_mode());
-        self.statement.running.counted = Some(Counted {
+        self.statement.running.counted = Some(DigestedStatement {
             digest,
             estimated: None,
             is_planned: false,

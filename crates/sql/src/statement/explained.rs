@@ -1,6 +1,6 @@
 //! EXPLAIN shows the plan of a statement. EXPLAIN ANALYZE runs a SELECT and shows the figures of its operators.
 
-use crate::plans::{How, Work};
+use crate::plans::{ExplainForm, Work};
 use crate::result::RowSet;
 use crate::session::Execution;
 use crate::session::{Outcome, RowStream, Session};
@@ -80,7 +80,7 @@ impl Session {
         self.explain(
             work,
             &running.parts,
-            How::with_format(format.unwrap_or(self.settings.explain_format)),
+            ExplainForm::with_format(format.unwrap_or(self.settings.explain_format)),
             &[],
         )
     }
@@ -89,13 +89,15 @@ impl Session {
         &mut self,
         work: &Work,
         parts: &Arc<PlanParts>,
-        how: How,
+        how: ExplainForm,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
         let rows = match work {
-            Work::Select { plan, .. } if how == How::Analyze => self.analyze(plan, parts, parameters)?,
-            work if how == How::Tree => text(tree(work.tree(), parts, &|_| None)),
-            work if how == How::Json => text(work.document(parts).document()),
+            Work::Select { plan, .. } if how == ExplainForm::Analyze => {
+                self.analyze(plan, parts, parameters)?
+            }
+            work if how == ExplainForm::Tree => text(tree(work.tree(), parts, &|_| None)),
+            work if how == ExplainForm::Json => text(work.document(parts).document()),
             Work::Select { plan, .. } => tabular(explain::explain_rows(Some(plan), parts)),
             Work::Insert { insert, plan } => {
                 let replaces = matches!(insert.on_duplicate, OnDuplicate::Replace);

@@ -43,7 +43,7 @@ impl Session {
         let run = |session: &mut Session, transaction: &mut _| {
             // The client does not send the file again, so the statement cannot begin anew after a conflict.
             let mut input = input.take().ok_or_else(MysqlError::deadlock)?;
-            let given = (None, Some(change::Given::File(&mut input)));
+            let given = (None, Some(change::LoadInput::File(&mut input)));
             change::insert(session, transaction, insert, given, &load.parts, &load.parameters)
         };
         self.write(run).map(Outcome::Done)

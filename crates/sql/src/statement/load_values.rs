@@ -4,7 +4,7 @@
 //! and keys, CHECKs and foreign keys are checked. A load of an empty table builds trees, like any other. The load stores all
 //! rows or none.
 
-use super::change::{self, Given};
+use super::change::{self, LoadInput};
 use crate::plans::Work;
 use crate::row_source::RowSource;
 use crate::session::{Outcome, Session};
@@ -37,7 +37,14 @@ impl Session {
         self.write(|session, transaction| {
             // The program does not give the rows again, so the statement cannot begin anew after a conflict.
             let rows = rows.take().ok_or_else(MysqlError::deadlock)?;
-            change::insert(session, transaction, insert, (None, Some(Given::Rows(rows))), &planned.parts, &[])
+            change::insert(
+                session,
+                transaction,
+                insert,
+                (None, Some(LoadInput::Rows(rows))),
+                &planned.parts,
+                &[],
+            )
         })
         .map(Outcome::Done)
     }

@@ -12,7 +12,7 @@ use leafline_types::MysqlError;
 
 /// The tables and databases that a statement changes.
 #[derive(Default)]
-struct Changed {
+struct MetadataNeeds {
     /// Changed tables, each with the mode that keeps others away meanwhile. `None` keeps nobody away until the change comes into
     /// force.
     tables: Vec<(TableName, Option<MetadataMode>)>,
@@ -23,7 +23,7 @@ struct Changed {
     databases: Vec<String>,
 }
 
-impl Changed {
+impl MetadataNeeds {
     fn table(&mut self, table: &TableName) {
         self.tables.push((table.clone(), Some(MetadataMode::Exclusive)));
     }
@@ -44,12 +44,12 @@ impl Changed {
         // Indexes are dropped beside readers.
         let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(is_of_index);
         let (mode, of_parents) = match others(session, alter) {
-            Others::Write => (None, None),
-            Others::Read => (Some(MetadataMode::NoWrite), None),
-            Others::Wait if only_indexes && alter.lock != AlterLock::Exclusive => {
+            ConcurrentUse::Write => (None, None),
+            ConcurrentUse::Read => (Some(MetadataMode::NoWrite), None),
+            ConcurrentUse::Wait if only_indexes && alter.lock != AlterLock::Exclusive => {
                 (Some(MetadataMode::NoWrite), None)
             }
-            Others::Wait => (Some(MetadataMode::Exclusive), Some(MetadataMode::Exclusive)),
+            ConcurrentUse::Wait => (Some(MetadataMode::Exclusive), Some(MetadataMode::Exclusive)),
         };
         self.tables.push((alter.table.clone(), mode));
         for action in &alter.actions {
@@ -88,7 +88,7 @@ impl Changed {
 
 /// The access that other sessions keep to a table while a statement reads its rows to build or check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Others {
+pub(super) enum ConcurrentUse {
     /// Other sessions read and write the table.
     Write,
     /// Other sessions read the table.
@@ -99,7 +99,7 @@ pub(super) enum Others {
 
 /// Returns the access that other sessions keep until the alteration comes into force, as far as the statement alone tells,
 /// before names are looked up.
-pub(super) fn others(session: &Session, alter: &AlterTable) -> Others {
+pub(super) fn others(session: &Session, alter: &AlterTable) -> ConcurrentUse {
     let may_go_on = !session.has_locked_tables()
         && !alter.actions.is_empty()
         && alter.actions.iter().all(may_be_beside_others)
@@ -108,10 +108,10 @@ pub(super) fn others(session: &Session, alter: &AlterTable) -> Others {
             _ => true,
         });
     match (alter.lock, alter.algorithm) {
-        (AlterLock::Exclusive, _) => Others::Wait,
-        _ if !may_go_on => Others::Wait,
-        (AlterLock::Shared, _) | (_, AlterAlgorithm::Copy) => Others::Read,
-        _ => Others::Write,
+        (AlterLock::Exclusive, _) => ConcurrentUse::Wait,
+        _ if !may_go_on => ConcurrentUse::Wait,
+        (AlterLock::Shared, _) | (_, AlterAlgorithm::Copy) => ConcurrentUse::Read,
+        _ => ConcurrentUse::Write,
     }
 }
 
@@ -191,7 +191,7 @@ pub(super) fn excluded_by(
     session: &mut Session,
     kind: &StatementKind,
 ) -> Result<Option<Excluding>, MysqlError> {
-    let mut changed = Changed::default();
+    let mut changed = MetadataNeeds::default();
     let is_own = |table: &TableName| session.own_table_named(table).is_some();
     match kind {
         StatementKind::CreateTable(create) if create.temporary => return Ok(None),

@@ -7,7 +7,7 @@ use crate::optimizer_trace::OptimizerTrace;
 use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::plans::TableUse;
 use crate::plans::parameters::{Parameters, types_of, with_numbers};
-use crate::plans::{Chosen, How, Planned, RunningPlan, Work};
+use crate::plans::{ExplainForm, Planned, RunningPlan, ValueDependence, Work};
 use crate::properties::{Runs, properties};
 use crate::result::{ColumnMeta, Done};
 use crate::session::Execution;
@@ -103,7 +103,7 @@ impl Planned {
     /// Returns the parameters as the plan takes them: a text of digits that is compared with a column of numbers becomes a number,
     /// as a literal does.
     pub(crate) fn converted<'v>(&self, parameters: &'v [Value]) -> Cow<'v, [Value]> {
-        with_numbers(parameters, &self.parameters.beside_numbers)
+        with_numbers(parameters, &self.parameters.compared_with_numbers)
     }
 
     /// Returns whether the plan can be used again by later statements.
@@ -116,9 +116,9 @@ impl Planned {
     /// more than when it was chosen.
     fn is_good_for(&self, session: &mut Session, parameters: &[Value]) -> bool {
         let chosen = match &self.chosen {
-            Chosen::Scans(chosen) if chosen.is_empty() => return true,
-            Chosen::Scans(chosen) => chosen,
-            Chosen::For(values, runs) => {
+            ValueDependence::Scans(chosen) if chosen.is_empty() => return true,
+            ValueDependence::Scans(chosen) => chosen,
+            ValueDependence::For(values, runs) => {
                 let left = runs.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
                 return left.is_ok() && values == parameters;
             }
@@ -138,6 +138,14 @@ impl Planned {
     }
 }
 
+/// Returns how the choice of a plan that was made for `parameters` depends on them.
+fn value_dependence(work: &Work, parameters: &[Value]) -> ValueDependence {
+    match work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value()) {
+        Some(scans) => ValueDependence::Scans(scans),
+        None => ValueDependence::For(parameters.to_vec(), AtomicU32::new(RUNS)),
+    }
+}
+
 impl Session {
     /// Binds and plans a statement; `None` for one that has no plan. Without `parameters` the statement is only prepared, and the
     /// types of its parameters are not known.
@@ -153,7 +161,9 @@ impl Session {
             authorize(self, properties.asks)?;
         }
         let (kind, how) = match &statement.kind {
-            StatementKind::Explain(explain) => (&*explain.statement, Some(How::of(explain, &self.settings))),
+            StatementKind::Explain(explain) => {
+                (&*explain.statement, Some(ExplainForm::of(explain, &self.settings)))
+            }
             kind => (kind, None),
         };
         if properties.runs == Runs::Directly {
@@ -163,7 +173,7 @@ impl Session {
             };
         }
         let is_query = matches!(kind, StatementKind::Query(_) | StatementKind::SelectInto { .. });
-        if parameters.is_some() && is_query && how.is_none_or(|how| how == How::Analyze) {
+        if parameters.is_some() && is_query && how.is_none_or(|how| how == ExplainForm::Analyze) {
             self.limit_time(statement.hints.max_execution_time.unwrap_or(self.settings.max_execution_time));
         }
         let types = types_of(parameters.unwrap_or_default(), self.settings.collation);
@@ -171,7 +181,7 @@ impl Session {
         let supposed = CatalogWithHypothetical(self);
         let context = binder::BindContext {
             // Only a plain EXPLAIN may use hypothetical indexes: a statement that runs needs real ones.
-            catalog: if how.is_some_and(|how| how != How::Analyze) { &supposed } else { self },
+            catalog: if how.is_some_and(|how| how != ExplainForm::Analyze) { &supposed } else { self },
             assigns_variables: statement.assigns_variables,
             hints: &statement.hints.elsewhere,
             parameters: parameters.unwrap_or_default(),
@@ -182,13 +192,15 @@ impl Session {
             kind: mut bound,
             mut warnings,
             reads_variables,
-            beside_times,
-            beside_numbers,
+            compared_with_times,
+            compared_with_numbers,
             subqueries,
             views,
             ..
         } = bound;
-        if let Some(Cow::Owned(numbers)) = parameters.map(|values| with_numbers(values, &beside_numbers)) {
+        if let Some(Cow::Owned(numbers)) =
+            parameters.map(|values| with_numbers(values, &compared_with_numbers))
+        {
             return self.plan_statement(statement, sql, Some(&numbers));
         }
         warnings.extend_from_slice(&statement.hints.warnings);
@@ -214,17 +226,14 @@ impl Session {
         if let Work::Select { window: slot, .. } = &mut work {
             *slot = window;
         }
-        let chosen = match work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value()) {
-            Some(scans) => Chosen::Scans(scans),
-            None => Chosen::For(parameters.unwrap_or_default().to_vec(), AtomicU32::new(RUNS)),
-        };
         let digest = self.sampled_digest(sql, parameters.unwrap_or_default());
         Ok(Some(Planned {
             facts: PlanFacts::of(work.plan(), &parts),
+            chosen: value_dependence(&work, parameters.unwrap_or_default()),
             work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),
             warnings,
-            parameters: Parameters { types, beside_times, beside_numbers },
+            parameters: Parameters { types, compared_with_times, compared_with_numbers },
             reads_variables,
             catalog_version: catalog.version(),
             own_tables: self.own_tables_version(),
@@ -234,7 +243,6 @@ impl Session {
             settings: self.settings.clone(),
             database: self.database().map(str::to_owned),
             sizes,
-            chosen,
             max_execution_time: statement.hints.max_execution_time,
             kept_read: Mutex::default(),
             digest,

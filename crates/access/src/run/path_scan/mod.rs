@@ -14,7 +14,7 @@ use crate::params::{BATCH_GROWTH, BATCH_ROWS, FETCH_ENTRIES, FETCH_ROWS, FIRST_B
 use crate::path::{AccessPath, ScanOrder};
 use crate::run::conditions::ConditionSet;
 use crate::run::context::{Demand, ScanBatch, ScanContext};
-use crate::run::in_order::{Gathered, InOrder};
+use crate::run::in_order::{FetchedBatches, InOrder};
 use crate::run::leap_scan::{Entries, LeapScan};
 use crate::run::locators::Locators;
 use crate::run::merge_scan::MergeScan;
@@ -94,7 +94,7 @@ impl Pending {
                 return Ok(None);
             }
             self.locators.sort(positions);
-            let mut gathered = Gathered::default();
+            let mut gathered = FetchedBatches::default();
             while gathered.examined() < positions.len() && (gathered.examined() == 0 || !gathered.is_full()) {
                 cx.check(0)?;
                 let rest = &positions[gathered.examined()..];

@@ -41,7 +41,7 @@ pub(super) enum Found {
 }
 
 /// The end of a run, and the last place at which it was in a match.
-enum Run {
+enum DfaResult {
     Ended(Option<usize>),
     Unknown,
 }
@@ -93,12 +93,12 @@ impl LongSearch {
         steps: &mut CancelTicker<'_>,
     ) -> Result<Found, MysqlError> {
         let end = match self.match_end(text, at, forward, steps)? {
-            Run::Unknown => return Ok(Found::Unknown),
-            Run::Ended(None) => return Ok(Found::Match(None)),
-            Run::Ended(Some(end)) => end,
+            DfaResult::Unknown => return Ok(Found::Unknown),
+            DfaResult::Ended(None) => return Ok(Found::Match(None)),
+            DfaResult::Ended(Some(end)) => end,
         };
         Ok(match self.match_begin(text, (at, end), backward, steps)? {
-            Run::Ended(Some(begin)) => Found::Match(Some((begin, end))),
+            DfaResult::Ended(Some(begin)) => Found::Match(Some((begin, end))),
             _ => Found::Unknown,
         })
     }
@@ -110,10 +110,10 @@ impl LongSearch {
         at: usize,
         cache: &mut Cache,
         steps: &mut CancelTicker<'_>,
-    ) -> Result<Run, MysqlError> {
+    ) -> Result<DfaResult, MysqlError> {
         let dfa = &self.forward;
         let input = Input::new(text).range(at..);
-        let Ok(mut state) = dfa.start_state_forward(cache, &input) else { return Ok(Run::Unknown) };
+        let Ok(mut state) = dfa.start_state_forward(cache, &input) else { return Ok(DfaResult::Unknown) };
         let mut end = None;
         let mut place = at;
         for piece in text.get(at..).unwrap_or_default().chunks(BYTES_AT_ONCE) {
@@ -121,21 +121,21 @@ impl LongSearch {
             for byte in piece {
                 match dfa.next_state(cache, state, *byte) {
                     Ok(next) => state = next,
-                    Err(_) => return Ok(Run::Unknown),
+                    Err(_) => return Ok(DfaResult::Unknown),
                 }
                 match tag(state) {
                     Tag::None => {}
                     Tag::Match => end = Some(place),
-                    Tag::Dead => return Ok(Run::Ended(end)),
-                    Tag::Quit => return Ok(Run::Unknown),
+                    Tag::Dead => return Ok(DfaResult::Ended(end)),
+                    Tag::Quit => return Ok(DfaResult::Unknown),
                 }
                 place += 1;
             }
         }
         Ok(match dfa.next_eoi_state(cache, state).map(tag) {
-            Ok(Tag::Match) => Run::Ended(Some(text.len())),
-            Ok(Tag::None | Tag::Dead) => Run::Ended(end),
-            Ok(Tag::Quit) | Err(_) => Run::Unknown,
+            Ok(Tag::Match) => DfaResult::Ended(Some(text.len())),
+            Ok(Tag::None | Tag::Dead) => DfaResult::Ended(end),
+            Ok(Tag::Quit) | Err(_) => DfaResult::Unknown,
         })
     }
 
@@ -146,10 +146,10 @@ impl LongSearch {
         (at, end): (usize, usize),
         cache: &mut Cache,
         steps: &mut CancelTicker<'_>,
-    ) -> Result<Run, MysqlError> {
+    ) -> Result<DfaResult, MysqlError> {
         let dfa = &self.backward;
         let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
-        let Ok(mut state) = dfa.start_state_reverse(cache, &input) else { return Ok(Run::Unknown) };
+        let Ok(mut state) = dfa.start_state_reverse(cache, &input) else { return Ok(DfaResult::Unknown) };
         let mut begin = None;
         let mut place = end;
         for piece in text.get(at..end).unwrap_or_default().rchunks(BYTES_AT_ONCE) {
@@ -157,13 +157,13 @@ impl LongSearch {
             for byte in piece.iter().rev() {
                 match dfa.next_state(cache, state, *byte) {
                     Ok(next) => state = next,
-                    Err(_) => return Ok(Run::Unknown),
+                    Err(_) => return Ok(DfaResult::Unknown),
                 }
                 match tag(state) {
                     Tag::None => {}
                     Tag::Match => begin = Some(place),
-                    Tag::Dead => return Ok(Run::Ended(begin)),
-                    Tag::Quit => return Ok(Run::Unknown),
+                    Tag::Dead => return Ok(DfaResult::Ended(begin)),
+                    Tag::Quit => return Ok(DfaResult::Unknown),
                 }
                 place -= 1;
             }
@@ -174,9 +174,9 @@ impl LongSearch {
             None => dfa.next_eoi_state(cache, state),
         };
         Ok(match last.map(tag) {
-            Ok(Tag::Match) => Run::Ended(Some(at)),
-            Ok(Tag::None | Tag::Dead) => Run::Ended(begin),
-            Ok(Tag::Quit) | Err(_) => Run::Unknown,
+            Ok(Tag::Match) => DfaResult::Ended(Some(at)),
+            Ok(Tag::None | Tag::Dead) => DfaResult::Ended(begin),
+            Ok(Tag::Quit) | Err(_) => DfaResult::Unknown,
         })
     }
 }

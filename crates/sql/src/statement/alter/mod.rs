@@ -5,7 +5,7 @@ mod rows;
 use super::change::of_table;
 use super::create;
 use super::definitions::{database_of, note_options, refuse_system, refuse_taken_names};
-use super::metadata::{Others, check_concurrency, others};
+use super::metadata::{ConcurrentUse, check_concurrency, others};
 use super::partitions::{change_partitions, divide};
 use super::storage_engines;
 use crate::result::Done;
@@ -118,7 +118,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         altered.work = altered.work.max(AlterWork::Rows);
     }
     let others = others(session, alter);
-    let beside_others = others != Others::Wait
+    let beside_others = others != ConcurrentUse::Wait
         && !table.is_private
         && match altered.work {
             AlterWork::Definition => false,
@@ -126,7 +126,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
             AlterWork::Rows | AlterWork::Conversion => renews_rows_alone(session, &altered, &table)?,
         };
     let keeps_writers = altered.work >= AlterWork::Rows || asks_rows(&altered);
-    let beside_writers = beside_others && others == Others::Write;
+    let beside_writers = beside_others && others == ConcurrentUse::Write;
     check_concurrency(alter, altered.work, keeps_writers && !beside_writers)?;
     // Readers may go on while only indexes and constraints change.
     let mode = match altered.work == AlterWork::Indexes && same_columns {
@@ -134,7 +134,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         false => MetadataMode::Exclusive,
     };
     let keep_away = session.keep_away(&concerned(&table, &altered), mode);
-    let waits = others != Others::Wait && !table.is_private && !beside_others;
+    let waits = others != ConcurrentUse::Wait && !table.is_private && !beside_others;
     let _away = waits.then(&keep_away).transpose()?;
     let switch = || keep_away().map(Some);
     let switch: Option<Switch<'_>> = if beside_others { Some(&switch) } else { None };

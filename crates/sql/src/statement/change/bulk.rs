@@ -30,7 +30,7 @@ pub(super) enum Bulk {
     /// Row by row.
     Off,
     /// Row by row, until there are many.
-    Watching(Watched),
+    Watching(RowsBeforeBulk),
     /// A loader builds the trees.
     Loading(Box<Loading>),
 }
@@ -46,7 +46,7 @@ pub(super) enum Finished {
 }
 
 /// The rows of a statement that may become a load.
-pub(super) struct Watched {
+pub(super) struct RowsBeforeBulk {
     rows: Vec<Vec<Value>>,
     bytes: usize,
     /// Number of rows that starts a load.
@@ -85,7 +85,7 @@ impl Bulk {
         if !may {
             return Bulk::Off;
         }
-        Bulk::Watching(Watched {
+        Bulk::Watching(RowsBeforeBulk {
             rows: Vec::new(),
             bytes: 0,
             most,

@@ -2,7 +2,7 @@
 
 use super::foreign::ignoring;
 use super::found_rows::RowChange;
-use super::{ChangeContext, Met};
+use super::{ChangeContext, ChangedRows};
 use crate::result::Done;
 use crate::session::{StatementContext, StoreRules};
 use leafline_planner::bound::BoundDelete;
@@ -11,13 +11,13 @@ use leafline_types::{MysqlError, Value};
 /// A running DELETE.
 pub(in crate::statement) struct Delete<'a> {
     delete: &'a BoundDelete,
-    met: Met,
+    met: ChangedRows,
     deleted: u64,
 }
 
 impl<'a> Delete<'a> {
     pub(in crate::statement) fn new(delete: &'a BoundDelete) -> Delete<'a> {
-        Delete { delete, met: Met::new(&delete.targets, delete.rows.relations.len()), deleted: 0 }
+        Delete { delete, met: ChangedRows::new(&delete.targets, delete.rows.relations.len()), deleted: 0 }
     }
 }
 

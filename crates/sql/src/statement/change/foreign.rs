@@ -19,7 +19,7 @@ use std::sync::Arc;
 const MAX_DEPTH: usize = 15;
 
 /// The tables that a cascade has passed, each with whether its row was deleted.
-type Way = Vec<(TableId, bool)>;
+type CascadePath = Vec<(TableId, bool)>;
 
 /// Checks the foreign keys of a row that was inserted.
 ///
@@ -48,7 +48,7 @@ pub(super) fn deleted(
     row: &[Value],
     cx: &mut ChangeContext<'_, '_>,
 ) -> Result<(), MysqlError> {
-    follow_delete(keys, table, row, cx, &mut Way::new())
+    follow_delete(keys, table, row, cx, &mut CascadePath::new())
 }
 
 /// Checks the foreign keys of a row that was changed, and applies ON UPDATE of the keys that refer to it. `moved` says that its
@@ -63,7 +63,7 @@ pub(super) fn updated(
     moved: bool,
     cx: &mut ChangeContext<'_, '_>,
 ) -> Result<(), MysqlError> {
-    follow_update(keys, table, (old, new), moved, cx, &mut Way::new())
+    follow_update(keys, table, (old, new), moved, cx, &mut CascadePath::new())
 }
 
 /// Returns the error of an update that failed with `error`, a duplicate key. InnoDB goes from index to index, and looks in each
@@ -103,7 +103,7 @@ fn follow_delete(
     table: &TableDef,
     row: &[Value],
     cx: &mut ChangeContext<'_, '_>,
-    way: &mut Way,
+    way: &mut CascadePath,
 ) -> Result<(), MysqlError> {
     let Some(references) = keys.tables.get(&table.id) else { return Ok(()) };
     way.push((table.id, true));
@@ -122,7 +122,7 @@ fn follow_update(
     (old, new): (&[Value], &[Value]),
     moved: bool,
     cx: &mut ChangeContext<'_, '_>,
-    way: &mut Way,
+    way: &mut CascadePath,
 ) -> Result<(), MysqlError> {
     let Some(references) = keys.tables.get(&table.id) else { return Ok(()) };
     let differ = |columns: &[usize]| columns.iter().any(|at| old.get(*at) != new.get(*at));
@@ -151,7 +151,7 @@ fn follow(
     child: &ChildReference,
     (from, to): (&[Value], Option<&[Value]>),
     cx: &mut ChangeContext<'_, '_>,
-    way: &mut Way,
+    way: &mut CascadePath,
 ) -> Result<(), MysqlError> {
     let action = if to.is_some() { child.on_update } else { child.on_delete };
     let mut search = KeySearch::new(&child.child, &child.index, from)?;

@@ -24,7 +24,7 @@ mod update;
 
 pub(super) use delete::Delete;
 pub(super) use found_rows::{RowChange, change_rows};
-pub(super) use insert::{Given, insert};
+pub(super) use insert::{LoadInput, insert};
 pub(super) use update::Update;
 
 use crate::session::{SessionView, StatementContext};
@@ -236,12 +236,12 @@ fn touch(
 }
 
 /// Remembers which rows of the targets were met: a join may deliver a row many times, and each row is changed once.
-struct Met(Option<Vec<HashSet<Box<[u8]>>>>);
+struct ChangedRows(Option<Vec<HashSet<Box<[u8]>>>>);
 
-impl Met {
+impl ChangedRows {
     /// Makes the sets for a plan over `relations` relations. A single table delivers each row once and needs no set.
-    fn new(targets: &[ChangedTable], relations: usize) -> Met {
-        Met((relations > 1).then(|| vec![HashSet::new(); targets.len()]))
+    fn new(targets: &[ChangedTable], relations: usize) -> ChangedRows {
+        ChangedRows((relations > 1).then(|| vec![HashSet::new(); targets.len()]))
     }
 
     /// Notes a row. Returns false if it was met before.

@@ -3,8 +3,8 @@
 use super::foreign::ignoring;
 use super::found_rows::RowChange;
 use super::{
-    ChangeContext, Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks,
-    number_or_zero, stays_in_view, touch,
+    ChangeContext, ChangedRows, computed, default_of, generate, has_no_partition, is_changed_twice,
+    meets_checks, number_or_zero, stays_in_view, touch,
 };
 use crate::result::Done;
 use crate::session::{StatementContext, StoreRules};
@@ -15,7 +15,7 @@ use leafline_types::{MysqlError, Value};
 /// A running UPDATE.
 pub(in crate::statement) struct Update<'a> {
     update: &'a BoundUpdate,
-    met: Met,
+    met: ChangedRows,
     matched: u64,
     changed: u64,
     /// The targets whose row, in the current row of the plan, was not met before.
@@ -95,7 +95,7 @@ impl RowChange for Update<'_> {
 
 impl<'a> Update<'a> {
     pub(in crate::statement) fn new(update: &'a BoundUpdate) -> Update<'a> {
-        let met = Met::new(&update.targets, update.rows.relations.len());
+        let met = ChangedRows::new(&update.targets, update.rows.relations.len());
         Update { update, met, matched: 0, changed: 0, wanted: Vec::new() }
     }
 

@@ -64,7 +64,7 @@ const MORE_UNITS: usize = 63;
 /// The rule that gives the form of characters with two forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Way {
+enum CaseEncoding {
     First = 0,
     Initial = 1,
     Second = 2,
@@ -101,18 +101,18 @@ pub(crate) fn has_difference(part: &KeyPart) -> bool {
     may && part.prefix.is_none() && !is_restorable(part)
 }
 
-impl Way {
+impl CaseEncoding {
     /// Whether a character with two forms has the second, after `standing` other such characters and the text
     /// `before`.
     #[inline]
     fn is_second(self, standing: usize, before: &[u8]) -> bool {
         match self {
-            Way::Initial => standing == 0,
-            Way::Second => true,
-            Way::Words => before
+            CaseEncoding::Initial => standing == 0,
+            CaseEncoding::Second => true,
+            CaseEncoding::Words => before
                 .last()
                 .is_none_or(|last| last.is_ascii() && !last.is_ascii_alphanumeric() && *last != b'\''),
-            Way::First | Way::Bits | Way::Whole => false,
+            CaseEncoding::First | CaseEncoding::Bits | CaseEncoding::Whole => false,
         }
     }
 }

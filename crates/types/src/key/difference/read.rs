@@ -1,6 +1,6 @@
 //! Restores values from the bytes of their keys and their differences.
 
-use super::{KIND_AT, MORE_SPACES, MORE_UNITS, NEGATIVE_ZERO, SPACES_AT, WAY, Way};
+use super::{CaseEncoding, KIND_AT, MORE_SPACES, MORE_UNITS, NEGATIVE_ZERO, SPACES_AT, WAY};
 use crate::codec::fixed::Fixed;
 use crate::collation::key_strings::decode_string;
 use crate::collation::{Collation, KeyUnits, Weights, weights_len};
@@ -120,17 +120,17 @@ pub(crate) fn restore_text(
 
 /// A difference that gives the forms of characters by a way alone, without bits, spaces or edits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PlainCase(Way);
+pub(crate) struct PlainCase(CaseEncoding);
 
 impl PlainCase {
     /// Returns the way of `difference` if it is nothing else.
     #[inline]
     pub(crate) fn of(difference: &[u8]) -> Option<PlainCase> {
         Some(PlainCase(match difference {
-            [] => Way::First,
-            [1] => Way::Initial,
-            [2] => Way::Second,
-            [3] => Way::Words,
+            [] => CaseEncoding::First,
+            [1] => CaseEncoding::Initial,
+            [2] => CaseEncoding::Second,
+            [3] => CaseEncoding::Words,
             _ => return None,
         }))
     }
@@ -138,13 +138,13 @@ impl PlainCase {
     /// Whether all characters have their second form; otherwise the caller appends first forms.
     #[inline]
     pub(crate) fn is_second(self) -> bool {
-        self.0 == Way::Second
+        self.0 == CaseEncoding::Second
     }
 
     /// Whether characters appended by [`is_second`](Self::is_second) need no further change.
     #[inline]
     pub(crate) fn is_set(self) -> bool {
-        matches!(self.0, Way::First | Way::Second)
+        matches!(self.0, CaseEncoding::First | CaseEncoding::Second)
     }
 
     /// Changes the ASCII characters of a string, which begins at `start`, to the forms that the way gives.
@@ -166,8 +166,8 @@ fn restore_padded(
     let (text, len) = decode_string(collation, key, mask)?;
     let (way, spaces, rest) = header(difference)?;
     match way {
-        Way::Whole => out.extend_from_slice(text_of(rest.0)?),
-        Way::First if rest.0.is_empty() => {
+        CaseEncoding::Whole => out.extend_from_slice(text_of(rest.0)?),
+        CaseEncoding::First if rest.0.is_empty() => {
             out.extend_from_slice(text_of(text.as_ref())?);
             out.resize(out.len() + spaces, b' ');
         }
@@ -181,16 +181,16 @@ fn text_of(bytes: &[u8]) -> Result<&[u8], CodecError> {
 }
 
 /// Reads the way and the count of trailing spaces; returns them with the rest.
-fn header(difference: &[u8]) -> Result<(Way, usize, Bytes<'_>), CodecError> {
+fn header(difference: &[u8]) -> Result<(CaseEncoding, usize, Bytes<'_>), CodecError> {
     let mut rest = Bytes(difference);
-    let Some(header) = rest.byte() else { return Ok((Way::First, 0, rest)) };
+    let Some(header) = rest.byte() else { return Ok((CaseEncoding::First, 0, rest)) };
     let way = match header & WAY {
-        0 => Way::First,
-        1 => Way::Initial,
-        2 => Way::Second,
-        3 => Way::Words,
-        4 => Way::Bits,
-        5 => Way::Whole,
+        0 => CaseEncoding::First,
+        1 => CaseEncoding::Initial,
+        2 => CaseEncoding::Second,
+        3 => CaseEncoding::Words,
+        4 => CaseEncoding::Bits,
+        5 => CaseEncoding::Whole,
         _ => return Err(MALFORMED),
     };
     let mut spaces = usize::from(header >> SPACES_AT);
@@ -248,12 +248,12 @@ fn restore_units(
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
     let (way, spaces, mut rest) = header(difference)?;
-    if way == Way::Whole {
+    if way == CaseEncoding::Whole {
         out.extend_from_slice(text_of(rest.0)?);
         return Ok(());
     }
     let mut bits = Bytes(&[]);
-    if way == Way::Bits {
+    if way == CaseEncoding::Bits {
         bits.0 = rest.number().and_then(|len| rest.take(len)).ok_or(MALFORMED)?;
     }
     let start = out.len();
@@ -306,7 +306,7 @@ fn restore_units(
 /// The forms of characters that have two.
 struct Case<'d> {
     weights: &'static Weights,
-    way: Way,
+    way: CaseEncoding,
     bits: &'d [u8],
     /// The offset of the string in the output.
     start: usize,
@@ -321,7 +321,9 @@ impl Case<'_> {
         let standing = self.standing;
         self.standing += 1;
         match self.way {
-            Way::Bits => self.bits.get(standing / 8).is_some_and(|byte| byte >> (standing % 8) & 1 != 0),
+            CaseEncoding::Bits => {
+                self.bits.get(standing / 8).is_some_and(|byte| byte >> (standing % 8) & 1 != 0)
+            }
             way => way.is_second(standing, out.get(self.start..).unwrap_or_default()),
         }
     }
@@ -330,10 +332,10 @@ impl Case<'_> {
     #[inline]
     fn is_same(&self) -> Option<bool> {
         match self.way {
-            Way::First | Way::Whole => Some(false),
-            Way::Second => Some(true),
-            Way::Initial => (self.standing > 0).then_some(false),
-            Way::Words | Way::Bits => None,
+            CaseEncoding::First | CaseEncoding::Whole => Some(false),
+            CaseEncoding::Second => Some(true),
+            CaseEncoding::Initial => (self.standing > 0).then_some(false),
+            CaseEncoding::Words | CaseEncoding::Bits => None,
         }
     }
 
@@ -341,11 +343,11 @@ impl Case<'_> {
     #[inline]
     fn set(&mut self, from: usize, out: &mut [u8]) {
         let bits = |character: u8| self.weights.case_bits(character);
-        if self.way == Way::Words {
+        if self.way == CaseEncoding::Words {
             for at in from..out.len() {
                 let (before, behind) = out.split_at_mut(at);
                 if let Some(character) = behind.first_mut()
-                    && Way::Words.is_second(0, before.get(self.start..).unwrap_or_default())
+                    && CaseEncoding::Words.is_second(0, before.get(self.start..).unwrap_or_default())
                 {
                     *character ^= bits(*character);
                 }
@@ -356,7 +358,9 @@ impl Case<'_> {
         for character in out.get_mut(from..).unwrap_or_default() {
             let bits = bits(*character);
             let second = match self.way {
-                Way::Bits => self.bits.get(standing / 8).copied().unwrap_or(0) >> (standing % 8) & 1 != 0,
+                CaseEncoding::Bits => {
+                    self.bits.get(standing / 8).copied().unwrap_or(0) >> (standing % 8) & 1 != 0
+                }
                 way => way.is_second(standing, &[]),
             };
             *character ^= if second { bits } else { 0 };

@@ -1,6 +1,6 @@
 //! Computes and writes differences.
 
-use super::{KIND_AT, Kind, MORE_SPACES, MORE_UNITS, MOST, NEGATIVE_ZERO, SPACES_AT, Way};
+use super::{CaseEncoding, KIND_AT, Kind, MORE_SPACES, MORE_UNITS, MOST, NEGATIVE_ZERO, SPACES_AT};
 use crate::collation::{Collation, StringUnits, Weights, trim_spaces};
 use crate::error::CodecError;
 use crate::key::KeyPart;
@@ -63,7 +63,7 @@ fn of_string(collation: Collation, s: &str, out: &mut Vec<u8>) {
         && match collation.weights() {
             None => {
                 if spaces > 0 {
-                    put_header(Way::First, spaces, out);
+                    put_header(CaseEncoding::First, spaces, out);
                 }
                 true
             }
@@ -71,12 +71,12 @@ fn of_string(collation: Collation, s: &str, out: &mut Vec<u8>) {
         };
     if !written || out.len() - start > 1 + s.len() {
         out.truncate(start);
-        out.push(Way::Whole as u8);
+        out.push(CaseEncoding::Whole as u8);
         out.extend_from_slice(s.as_bytes());
     }
 }
 
-fn put_header(way: Way, spaces: usize, out: &mut Vec<u8>) {
+fn put_header(way: CaseEncoding, spaces: usize, out: &mut Vec<u8>) {
     out.push(way as u8 | (spaces.min(MORE_SPACES) as u8) << SPACES_AT);
     if let Some(more) = spaces.checked_sub(MORE_SPACES) {
         put_number(out, more);
@@ -159,7 +159,8 @@ struct Forms {
     edited: bool,
 }
 
-const PLAIN_WAYS: [Way; 4] = [Way::First, Way::Initial, Way::Second, Way::Words];
+const PLAIN_WAYS: [CaseEncoding; 4] =
+    [CaseEncoding::First, CaseEncoding::Initial, CaseEncoding::Second, CaseEncoding::Words];
 
 impl Forms {
     fn take(&mut self, before: &[u8], piece: &Piece<'_>) {
@@ -179,15 +180,15 @@ impl Forms {
     }
 
     /// Returns the cheapest way, and the length of its bits in bytes.
-    fn best(&self) -> (Way, usize) {
-        let (mut best, mut least) = (Way::First, self.others[0]);
+    fn best(&self) -> (CaseEncoding, usize) {
+        let (mut best, mut least) = (CaseEncoding::First, self.others[0]);
         for (way, others) in PLAIN_WAYS.into_iter().zip(self.others) {
             if others < least {
                 (best, least) = (way, others);
             }
         }
         let bits = self.to_last_second.div_ceil(8);
-        if bits + 1 < least { (Way::Bits, bits) } else { (best, 0) }
+        if bits + 1 < least { (CaseEncoding::Bits, bits) } else { (best, 0) }
     }
 }
 
@@ -205,12 +206,12 @@ fn of_weights(weights: &'static Weights, s: &str, spaces: usize, out: &mut Vec<u
     if !together || bytes > MOST {
         return false;
     }
-    if !forms.edited && spaces == 0 && way == Way::First && forms.others[0] == 0 {
+    if !forms.edited && spaces == 0 && way == CaseEncoding::First && forms.others[0] == 0 {
         return true;
     }
     put_header(way, spaces, out);
     let bits_at = match way {
-        Way::Bits => {
+        CaseEncoding::Bits => {
             put_number(out, bytes);
             out.resize(out.len() + bytes, 0);
             out.len() - bytes
@@ -224,7 +225,7 @@ fn of_weights(weights: &'static Weights, s: &str, spaces: usize, out: &mut Vec<u
         Piece::Unit(Some(second)) => {
             let before = s.as_bytes().get(..at).unwrap_or_default();
             match way {
-                Way::Bits => {
+                CaseEncoding::Bits => {
                     if second && let Some(byte) = edits.out.get_mut(bits_at + standing / 8) {
                         *byte |= 1 << (standing % 8);
                     }

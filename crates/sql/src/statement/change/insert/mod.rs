@@ -27,18 +27,18 @@ use load::{load, load_values};
 use std::sync::Arc;
 
 /// The input of a load that its client gives.
-pub(in crate::statement) enum Given<'g, 'f> {
+pub(in crate::statement) enum LoadInput<'g, 'f> {
     /// A file.
     File(&'g mut ClientInput<'f>),
     /// Rows. They can be read once: a load of them allows no duplicates, so it never begins again.
     Rows(&'g mut dyn RowSource),
 }
 
-impl<'f> Given<'_, 'f> {
-    fn again(&mut self) -> Given<'_, 'f> {
+impl<'f> LoadInput<'_, 'f> {
+    fn again(&mut self) -> LoadInput<'_, 'f> {
         match self {
-            Given::File(file) => Given::File(file),
-            Given::Rows(rows) => Given::Rows(*rows),
+            LoadInput::File(file) => LoadInput::File(file),
+            LoadInput::Rows(rows) => LoadInput::Rows(*rows),
         }
     }
 }
@@ -48,7 +48,7 @@ pub(in crate::statement) fn insert(
     session: &mut Session,
     transaction: &mut Transaction,
     insert: &BoundInsert,
-    (plan, mut input): (Option<&Arc<Plan>>, Option<Given<'_, '_>>),
+    (plan, mut input): (Option<&Arc<Plan>>, Option<LoadInput<'_, '_>>),
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
@@ -57,13 +57,13 @@ pub(in crate::statement) fn insert(
         true => Some((session.warnings.clone(), transaction.savepoint())),
         false => None,
     };
-    if let (Some(_), Some(Given::File(input))) = (&before, &mut input) {
+    if let (Some(_), Some(LoadInput::File(input))) = (&before, &mut input) {
         input.keep(session.instance.engine().temporary_run()?);
     }
     let mut execution = execution_of(session, transaction, insert, parts, parameters);
     let finished = execution.with(session, |statement| {
         let cx = &mut ChangeContext { statement, transaction };
-        attempt(insert, bulk, (plan, input.as_mut().map(Given::again)), cx)
+        attempt(insert, bulk, (plan, input.as_mut().map(LoadInput::again)), cx)
     })?;
     match (finished, before) {
         (Attempt::Inserted(done), _) => return Ok(done),
@@ -80,7 +80,7 @@ pub(in crate::statement) fn insert(
         }
     }
     // The load met duplicates: the second attempt goes row by row.
-    if let Some(Given::File(input)) = &mut input {
+    if let Some(LoadInput::File(input)) = &mut input {
         input.rewind()?;
     }
     let mut execution = execution_of(session, transaction, insert, parts, parameters);
@@ -119,7 +119,7 @@ enum Attempt {
 fn attempt(
     insert: &BoundInsert,
     bulk: Bulk,
-    rows: (Option<&Arc<Plan>>, Option<Given<'_, '_>>),
+    rows: (Option<&Arc<Plan>>, Option<LoadInput<'_, '_>>),
     cx: &mut ChangeContext<'_, '_>,
 ) -> Result<Attempt, MysqlError> {
     let mut inserter = RowInserter::new(insert, bulk, cx)?;
@@ -237,7 +237,7 @@ impl<'a> RowInserter<'a> {
     /// Inserts all rows of the statement.
     fn give_rows(
         &mut self,
-        (plan, input): (Option<&Arc<Plan>>, Option<Given<'_, '_>>),
+        (plan, input): (Option<&Arc<Plan>>, Option<LoadInput<'_, '_>>),
         cx: &mut ChangeContext<'_, '_>,
     ) -> Result<(), MysqlError> {
         match (&self.insert.rows, plan, input) {
@@ -253,11 +253,11 @@ impl<'a> RowInserter<'a> {
                 Ok(())
             }
             (InsertRows::Select(_), Some(plan), _) => self.give_query(plan, cx),
-            (InsertRows::File(lines), _, Some(Given::Rows(rows))) => {
+            (InsertRows::File(lines), _, Some(LoadInput::Rows(rows))) => {
                 begin_progress(cx.session, 0);
                 load_values(self, (lines, rows), cx)
             }
-            (InsertRows::File(lines), _, Some(Given::File(input))) => {
+            (InsertRows::File(lines), _, Some(LoadInput::File(input))) => {
                 begin_progress(cx.session, 0);
                 load(self, (lines, input), cx)
             }
