@@ -87,7 +87,7 @@ fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result
         if let Some((child, key)) = keys.find(|(child, _)| !dropped.iter().any(|other| other.id == child.id))
         {
             let error = MysqlError::fk_cannot_drop_parent(&table.name, &key.name, &child.name);
-            return Err(TableError::referred_to(error, child));
+            return Err(TableError::referred_to(error, &child.database, &child.name));
         }
     }
     Ok(())
@@ -271,7 +271,7 @@ impl Ddl {
         let mut children = catalog.references(database, name);
         if let Some((child, key)) = children.find(|(child, _)| child.id != table.id && !unchecked) {
             let error = MysqlError::truncate_of_parent(&child.database, &child.name, &key.name);
-            return Err(TableError::referred_to(error, child));
+            return Err(TableError::referred_to(error, &child.database, &child.name));
         }
         replace_by_empty(&self.core, &table)?;
         Ok(())

@@ -1,7 +1,6 @@
 //! The error type of this crate, and its translation into MySQL's error numbers.
 
-use crate::catalog::TableDef;
-use crate::index::KeyText;
+use crate::key_text::KeyText;
 use leafline_btree::BtreeError;
 use leafline_storage::StorageError;
 use leafline_types::error::errno;
@@ -138,8 +137,8 @@ pub enum TableError {
 
 impl TableError {
     /// Makes the error that names a table whose foreign key refers to another table.
-    pub(crate) fn referred_to(error: MysqlError, child: &TableDef) -> TableError {
-        TableError::ReferredTo { error, child: (child.database.clone(), child.name.clone()) }
+    pub(crate) fn referred_to(error: MysqlError, database: &str, table: &str) -> TableError {
+        TableError::ReferredTo { error, child: (database.to_owned(), table.to_owned()) }
     }
 
     /// Returns whether something on disk cannot be read or is invalid; the rest of the database may be

@@ -50,6 +50,7 @@ mod counters;
 pub(crate) mod ddl;
 mod error;
 mod histograms;
+mod key_text;
 mod limits;
 mod maintenance;
 mod memory;
@@ -84,32 +85,33 @@ pub use backup::{restore, verify_backup};
 pub use build::{BuildControl, LoadOutcome, TableLoader};
 pub use catalog::implicit_default;
 pub use catalog::{
-    Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
-    ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef,
-    IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, Organisation,
-    PRIMARY, Packing, PhysicalColumn, ROW_ID_BYTES, ReferentialAction, StoredColumn, TableDef, TableId,
-    TableOptions, TableSpec, ViewAlgorithm, ViewDef, foreign_key_names, is_extended,
+    BoundValue, Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges,
+    ForeignKeyDef, ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket,
+    HistogramDef, IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS,
+    MOST_PARTITIONS, Organisation, PRIMARY, Packing, Partition, PartitionKey, PartitionMethod,
+    PartitionScheme, PartitionSpec, Partitioning, PhysicalColumn, ROW_ID_BYTES, StoredColumn,
+    SubpartitionSpec, TableDef, TableId, TableOptions, TableSpec, ViewAlgorithm, ViewDef, foreign_key_names,
+    is_extended, locator_in_partition,
 };
-pub use change_buffer::{ChangeBufferStats, ChangeBuffering};
+pub use change_buffer::ChangeBufferStats;
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use core::Core;
 pub use ddl::Ddl;
 pub use engine::Engine;
 pub use error::{Result, TableError};
-pub use index::{EntryDecoder, KeyText, RowDecoder, entry_decoder, locator_of, row_decoder};
+pub use index::{EntryDecoder, RowDecoder, entry_decoder, locator_of, row_decoder};
+pub use key_text::KeyText;
 pub use leafline_btree::{CommitTs, Direction, ReadAheadKind, ReadAheadSettings, Tree};
 pub use leafline_storage::{FlushPolicy, Manifest, SegmentId, StoreOptions};
+pub use leafline_types::words::ReferentialAction;
 pub use limits::Limits;
 pub use lock::{
     Excluding, LockLimits, LockStats, LockStrength, LockWait, MetadataKey, MetadataMode, SessionLocks,
     lock_wait_us_here,
 };
 pub use maintenance::Maintenance;
-pub use options::EngineOptions;
-pub use partition::{
-    BoundValue, MOST_PARTITIONS, Partition, PartitionChange, PartitionKey, PartitionMethod, PartitionScheme,
-    PartitionSpec, Partitioning, Possible, SubpartitionSpec, locator_in_partition,
-};
+pub use options::{ChangeBuffering, EngineOptions};
+pub use partition::{PartitionChange, Possible};
 pub use read::{
     EntryCursor, EntryRef, EntrySlice, EntryStep, EntryVisitor, LocatorBatch, MAX_SLICE_ENTRIES, ReadView,
     RowReader, RowRef, SliceBound,

@@ -1,10 +1,11 @@
 //! Maintenance of a database: the purge, and the change buffer's settings and merging. Checks are in `check`, repairs
 //! in `repair`, backups in `backup`, preloading in `preload`.
 
-use crate::change_buffer::{ChangeBufferStats, ChangeBuffering};
+use crate::change_buffer::ChangeBufferStats;
 use crate::core::Core;
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::options::ChangeBuffering;
 use crate::txn::purge;
 use leafline_storage::SegmentId;
 use std::collections::BTreeSet;

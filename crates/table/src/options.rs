@@ -1,7 +1,19 @@
 //! The options with which an engine is opened.
 
-use crate::change_buffer::ChangeBuffering;
 use leafline_storage::StoreOptions;
+
+/// The changes that are buffered.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(u8)]
+pub enum ChangeBuffering {
+    /// None.
+    #[default]
+    None,
+    /// New entries.
+    Inserts,
+    /// New entries, and deletions of entries.
+    All,
+}
 
 /// The options with which an engine is opened.
 #[derive(Clone, Debug)]

@@ -3,11 +3,11 @@
 use crate::alter::{Alteration, Rebuild, RowConverter};
 use crate::build::BuildControl;
 use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, Organisation, TableDef, TableSpec};
-use crate::change_buffer::ChangeBuffering;
 use crate::core::Core;
 use crate::ddl::Ddl;
 use crate::engine::Engine;
 use crate::error::TableError;
+use crate::options::ChangeBuffering;
 use crate::options::EngineOptions;
 use crate::read::{EntryStep, ReadView};
 use leafline_btree::Direction;

@@ -8,6 +8,7 @@ use super::RowConverter;
 use super::row_numbers::{AssignedNumbers, NumberMap, Numbering};
 use crate::build::{BuiltTree, Derivation, STEP, SeenRow, SnapshotSource, TreeChanges, TreeSource, Watched};
 use crate::build::{disagreement, sum_of_tree};
+use crate::catalog::PartitionScheme;
 use crate::catalog::TableDef;
 use crate::check::Sum;
 use crate::core::Core;
@@ -18,7 +19,7 @@ use crate::overflow;
 use crate::overflow::{
     bytes_of, bytes_outside, joined, part_key, part_of_payload, part_rows, parts, values_of_row,
 };
-use crate::partition::{Finished, PartitionScheme};
+use crate::partition::Finished;
 use crate::read::ReadView;
 use crate::run::EntrySource;
 use leafline_types::{CancelToken, MysqlError, OverflowRef, Value};

@@ -3,13 +3,15 @@
 //! A foreign key names its parent table and the parent's columns. A statement that renames these therefore
 //! changes the definitions of the children, too.
 
-use super::definition::{ColumnDef, TableDef, TableId};
-use super::foreign_key::{
-    ForeignKeyDef, ForeignKeySpec, ReferentialAction, Side, check_as_parent, keys_of, resolve_foreign_keys,
-};
+use super::column::ColumnDef;
+use super::definition::ForeignKeyDef;
+use super::definition::{TableDef, TableId};
+use super::foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
 use super::published::Catalog;
+use super::spec::ForeignKeySpec;
 use crate::error::{Result, TableError};
 use leafline_types::MysqlError;
+use leafline_types::words::ReferentialAction;
 use std::sync::Arc;
 
 /// The foreign keys that an alteration drops and adds.
@@ -141,12 +143,12 @@ impl KeyAlteration<'_> {
                 let Some((at, was, column)) = self.changed(old) else {
                     let name = self.name_of(old);
                     let error = MysqlError::fk_column_cannot_drop_child(name, &key.name, &child.name);
-                    return Err(TableError::referred_to(error, child));
+                    return Err(TableError::referred_to(error, &child.database, &child.name));
                 };
                 if (&was.ty, was.collation) != (&column.ty, column.collation) {
                     let (column, key) = (&was.name, &key.name);
                     let error = MysqlError::fk_column_cannot_change_child(column, key, &child.name);
-                    return Err(TableError::referred_to(error, child));
+                    return Err(TableError::referred_to(error, &child.database, &child.name));
                 }
                 after.push(at);
             }

@@ -14,33 +14,28 @@
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
 //! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION, +64 with SQL SECURITY INVOKER, +128 if the definer follows: user, host) |
 //! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
-//! | dropped column | 9, table id u64, number u16 | see `catalog::stored` |
+//! | dropped column | 9, table id u64, number u16 | the row of the column without a name, then the first version without it u16 |
 //! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions listed, 8 by a function, 16 subpartitions), text of the function, deciding columns (u16 count, each u16); with subpartitions the same fields for them, and the number in each partition u16 |
 //! | partition, or subpartition | 11, table id u64, position u16 | name, comment, number of the table with its rows u64, rows of values (u32 count, each: u16 count, each value: u8 (0 MAXVALUE, 1 value, 2 unsigned number of a function), value as a one-column row); of a subpartition: its own name and comment |
 //!
 //! Names, texts, comments and the constant consist of a length (u32) and the bytes.
 
-use super::definition::{
-    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, IndexDef, IndexKind, IndexPart,
-    IndexShape, TableDef, TableId, TableOptions,
-};
-use super::divided::join_partitions;
-use super::foreign_key::{ForeignKeyDef, ReferentialAction};
-use super::histogram::{self, HISTOGRAM};
-use super::organisation::Organisation;
-use super::packing::{Packing, decode_choice, encode_choice};
-use super::published::{Catalog, DatabaseDef};
-use super::stored::{StoredColumn, decode_dropped, encode_dropped};
+use super::column::{ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, StoredColumn, column_layout};
+use super::definition::{ForeignKeyDef, Organisation, TableDef, TableId, TableOptions};
+use super::histogram;
+use super::index_def::{IndexDef, IndexKind, IndexPart, Packing};
+use super::packing::{decode_choice, encode_choice};
+use super::published::DatabaseDef;
+use super::row::CatalogRow;
+use super::stored_partitions::{PartitionRows, partition_rows};
 use super::type_code::{ENUM, SET, UNSIGNED, ZEROFILL, type_code, type_of_code};
 use super::view::{CheckOption, ViewAlgorithm, ViewDef};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
-use crate::partition::{PartitionRows, StoredScheme, decode_partition, decode_scheme, partition_rows};
-use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::{Collation, ColumnLayout, RowLayout, SqlType};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use leafline_types::row::DroppedColumn;
+use leafline_types::words::ReferentialAction;
+use leafline_types::{Collation, ColumnLayout, RowLayout, SqlType, Value};
 
 pub(super) const FORMAT: u8 = 11;
 pub(super) const DATABASE: u8 = 1;
@@ -61,21 +56,14 @@ const AUTO_INCREMENT: u8 = 2;
 const ON_UPDATE: u8 = 4;
 const INVISIBLE: u8 = 16;
 
-const INVISIBLE_INDEX: u8 = 1;
-const FOR_FOREIGN_KEY: u8 = 2;
+pub(super) const INVISIBLE_INDEX: u8 = 1;
+pub(super) const FOR_FOREIGN_KEY: u8 = 2;
 
 const HAS_COLLATION: u8 = 8;
 const CHECK_LOCAL: u8 = 16;
 const CHECK_CASCADED: u8 = 32;
 const BY_INVOKER: u8 = 64;
 const HAS_DEFINER: u8 = 128;
-
-/// A row of the catalog.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct CatalogRow {
-    pub(crate) key: Vec<u8>,
-    pub(crate) payload: Vec<u8>,
-}
 
 impl CatalogRow {
     /// The row of a database.
@@ -370,7 +358,7 @@ fn encode_foreign_key(key: &ForeignKeyDef) -> Vec<u8> {
     out.finish()
 }
 
-fn decode_foreign_key(payload: &[u8], columns: usize) -> Result<ForeignKeyDef> {
+pub(super) fn decode_foreign_key(payload: &[u8], columns: usize) -> Result<ForeignKeyDef> {
     let mut from = ByteReader::new("catalog foreign key", payload);
     from.format(FORMAT)?;
     let name = from.string()?;
@@ -404,19 +392,19 @@ fn decode_foreign_key(payload: &[u8], columns: usize) -> Result<ForeignKeyDef> {
 }
 
 /// An index as its row describes it, before its physical description is derived.
-struct IndexRow {
-    id: u64,
-    name: String,
-    kind: IndexKind,
-    parts: Vec<IndexPart>,
-    tree: SegmentId,
-    root: PageNo,
-    comment: String,
-    flags: u8,
-    packing: Packing,
+pub(super) struct IndexRow {
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) kind: IndexKind,
+    pub(super) parts: Vec<IndexPart>,
+    pub(super) tree: SegmentId,
+    pub(super) root: PageNo,
+    pub(super) comment: String,
+    pub(super) flags: u8,
+    pub(super) packing: Packing,
 }
 
-fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
+pub(super) fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
     let mut from = ByteReader::new("catalog index", payload);
     from.format(FORMAT)?;
     let (id, name) = (from.u64()?, from.string()?);
@@ -445,152 +433,29 @@ fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
     Ok(IndexRow { id, name, kind, parts, tree, root, comment, flags, packing })
 }
 
-/// A table whose columns and indexes have not all been read yet.
-pub(super) struct Partial {
-    pub(super) table: TableDef,
-    indexes: Vec<IndexRow>,
-    histograms: histogram::Pieces,
-    pub(super) partitioning: Option<StoredScheme>,
-}
-
-impl Partial {
-    pub(super) fn finish(self) -> Result<TableDef> {
-        let Partial { mut table, indexes, histograms, .. } = self;
-        let damaged = |why: &str| {
-            TableError::Corrupt(format!("catalog: table {}.{} {why}", table.database, table.name))
-        };
-        let clustered_key = match indexes.first() {
-            Some(IndexRow { kind: IndexKind::Clustered, parts, .. }) => parts.clone(),
-            _ => return Err(damaged("has no clustered index")),
-        };
-        let clustered_key = (!clustered_key.is_empty()).then_some(clustered_key);
-        let mut built = Vec::with_capacity(indexes.len());
-        for row in indexes {
-            if row.kind == IndexKind::Clustered && !built.is_empty() {
-                return Err(damaged("has two clustered indexes"));
-            }
-            let shape = IndexShape {
-                id: row.id,
-                name: row.name,
-                kind: row.kind,
-                parts: row.parts,
-                comment: row.comment,
-                invisible: row.flags & INVISIBLE_INDEX != 0,
-                for_foreign_key: row.flags & FOR_FOREIGN_KEY != 0,
-                packing: row.packing,
-                columns: &table.columns,
-                dropped: &table.dropped,
-                clustered_key: clustered_key.as_deref(),
-                schema_version: table.schema_version,
-            };
-            built.push(Arc::new(shape.build(row.tree, row.root, CommitTs(0))));
-        }
-        table.indexes = built;
-        table.histograms = histograms.finish(&table.columns);
-        Ok(table)
-    }
-}
-
-fn known_collation(id: u16, from: &ByteReader<'_>) -> Result<Collation> {
+pub(super) fn known_collation(id: u16, from: &ByteReader<'_>) -> Result<Collation> {
     Collation::from_id(id).ok_or_else(|| from.damaged("its collation is not known"))
 }
 
-/// Decodes the rows of the catalog's tree, which come in key order.
-pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
-    let mut databases = Vec::new();
-    let mut views = Vec::new();
-    let mut tables: BTreeMap<TableId, Partial> = BTreeMap::new();
-    for row in rows {
-        let mut key = KeyReader(&row.key);
-        let (kind, id) = (key.u8()?, key.u64()?);
-        let of_table = |tables: &mut BTreeMap<TableId, Partial>| match tables.contains_key(&TableId(id)) {
-            true => Ok(TableId(id)),
-            false => Err(TableError::Corrupt(format!("catalog: a row of table {id}, which is not there"))),
-        };
-        match kind {
-            DATABASE => {
-                let mut from = ByteReader::new("catalog database", &row.payload);
-                from.format(FORMAT)?;
-                let (name, collation) = (from.string()?, from.u16()?);
-                let collation = known_collation(collation, &from)?;
-                databases.push(DatabaseDef { id, name, collation });
-                from.end()?;
-            }
-            TABLE => {
-                let table = decode_table(TableId(id), &row.payload)?;
-                let histograms = histogram::Pieces::default();
-                tables.insert(
-                    TableId(id),
-                    Partial { table, indexes: Vec::new(), histograms, partitioning: None },
-                );
-            }
-            COLUMN => {
-                let id = of_table(&mut tables)?;
-                let column = decode_column(&row.payload)?;
-                if let Some(partial) = tables.get_mut(&id) {
-                    partial.table.columns.push(column);
-                }
-            }
-            INDEX => {
-                let id = of_table(&mut tables)?;
-                let columns = tables.get(&id).map_or(0, |partial| match partial.table.partition_of {
-                    Some(of) => tables.get(&of).map_or(0, |of| of.table.columns.len()),
-                    None => partial.table.columns.len(),
-                });
-                if let Some(partial) = tables.get_mut(&id) {
-                    partial.indexes.push(decode_index(&row.payload, columns)?);
-                }
-            }
-            CHECK => {
-                let id = of_table(&mut tables)?;
-                let mut from = ByteReader::new("catalog check", &row.payload);
-                from.format(FORMAT)?;
-                let (name, expression, enforced) = (from.string()?, from.string()?, from.bool()?);
-                from.end()?;
-                if let Some(partial) = tables.get_mut(&id) {
-                    partial.table.checks.push(CheckDef { name, expression, enforced });
-                }
-            }
-            FOREIGN_KEY => {
-                let id = of_table(&mut tables)?;
-                if let Some(partial) = tables.get_mut(&id) {
-                    let columns = partial.table.columns.len();
-                    partial.table.foreign_keys.push(decode_foreign_key(&row.payload, columns)?);
-                }
-            }
-            VIEW => views.push(decode_view(id, &row.payload)?),
-            // The change buffer reads this row before the catalog is decoded.
-            CHANGE_BUFFER => {}
-            HISTOGRAM => {
-                let id = of_table(&mut tables)?;
-                if let Some(partial) = tables.get_mut(&id) {
-                    partial.histograms.add(key.u16()?, &row.payload)?;
-                }
-            }
-            DROPPED => {
-                let id = of_table(&mut tables)?;
-                if let Some(partial) = tables.get_mut(&id) {
-                    partial.table.dropped.push(decode_dropped(&row.payload)?);
-                }
-            }
-            PARTITIONING => {
-                let id = of_table(&mut tables)?;
-                if let Some(partial) = tables.get_mut(&id) {
-                    partial.partitioning = Some(decode_scheme(&row.payload)?);
-                }
-            }
-            PARTITION => {
-                let id = of_table(&mut tables)?;
-                if let Some(Partial { table, partitioning: Some(scheme), .. }) = tables.get_mut(&id) {
-                    decode_partition(&row.payload, scheme, &table.columns)?;
-                }
-            }
-            other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
-        }
-    }
-    let mut catalog = Catalog::new(databases, join_partitions(tables)?);
-    views.into_iter().for_each(|view| catalog.put_view(Arc::new(view)));
-    Ok(catalog)
+/// Encodes the catalog's row of a dropped column.
+pub(super) fn encode_dropped(column: &DroppedColumn) -> Result<Vec<u8>> {
+    let ColumnLayout { ty, nullable, collation } = column.layout.clone();
+    let mut definition = ColumnDef::new("", ty, nullable, collation);
+    definition.stored = StoredColumn { place: column.place, since: column.added_in, older: Value::Null };
+    let mut out = ByteWriter::default();
+    out.u8(FORMAT).bytes(&encode_column(&definition)?).u16(column.dropped_in);
+    Ok(out.finish())
+}
+
+/// Decodes the catalog's row of a dropped column.
+pub(super) fn decode_dropped(payload: &[u8]) -> Result<DroppedColumn> {
+    let mut from = ByteReader::new("catalog column that is gone", payload);
+    from.format(FORMAT)?;
+    let column = decode_column(from.bytes()?)?;
+    let dropped_in = from.u16()?;
+    from.end()?;
+    let StoredColumn { place, since, .. } = column.stored;
+    Ok(DroppedColumn { layout: column_layout(&column), place, added_in: since, dropped_in })
 }
 
 pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
@@ -640,7 +505,7 @@ impl KeyReader<'_> {
         Ok(u8::from_be_bytes(self.take()?))
     }
 
-    fn u16(&mut self) -> Result<u16> {
+    pub(super) fn u16(&mut self) -> Result<u16> {
         Ok(u16::from_be_bytes(self.take()?))
     }
 

@@ -4,53 +4,15 @@
 //! (the parent) and its columns. The parent may not exist, or may later be a different table, if
 //! `foreign_key_checks` is off. Both sides need an index that begins with the columns, in their order.
 
-use super::definition::{ColumnDef, GeneratedKind, IndexDef, TableDef, TableId};
+use super::column::{ColumnDef, GeneratedKind};
+use super::definition::{ForeignKeyDef, TableDef, TableId};
+use super::index_def::IndexDef;
 use super::published::Catalog;
-use super::spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec, check_name};
+use super::spec::{ForeignKeySpec, IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec, check_name};
 use crate::error::{Result, TableError};
-pub use leafline_types::words::ReferentialAction;
+use leafline_types::words::ReferentialAction;
 use leafline_types::{MysqlError, SqlType};
 use std::fmt::Write as _;
-
-/// A foreign key of a table.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ForeignKeyDef {
-    /// Its name, unique in the database.
-    pub name: String,
-    /// The positions of the referring columns.
-    pub columns: Vec<usize>,
-    /// The database of the parent.
-    pub parent_database: String,
-    /// The name of the parent.
-    pub parent_table: String,
-    /// The names of the referenced columns.
-    pub parent_columns: Vec<String>,
-    /// ON DELETE.
-    pub on_delete: ReferentialAction,
-    /// ON UPDATE.
-    pub on_update: ReferentialAction,
-}
-
-/// A foreign key to be made.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ForeignKeySpec {
-    /// The CONSTRAINT name; a key without one is called `table_ibfk_1` and so on.
-    pub name: Option<String>,
-    /// The name for the index that is created if there is none, unless the key has a name.
-    pub index_name: Option<String>,
-    /// The names of the referring columns.
-    pub columns: Vec<String>,
-    /// The database of the parent.
-    pub parent_database: String,
-    /// The name of the parent.
-    pub parent_table: String,
-    /// The names of the referenced columns.
-    pub parent_columns: Vec<String>,
-    /// ON DELETE.
-    pub on_delete: ReferentialAction,
-    /// ON UPDATE.
-    pub on_update: ReferentialAction,
-}
 
 /// The columns and indexes of one side of a foreign key.
 #[derive(Clone, Copy)]
@@ -306,7 +268,7 @@ pub(crate) fn check_as_parent(
         if child.name != parent.table || child.database != database {
             let checked = key.check_parent(&child.columns, parent, unchecked);
             checked.map_err(|error| match error {
-                TableError::Sql(error) => TableError::referred_to(error, child),
+                TableError::Sql(error) => TableError::referred_to(error, &child.database, &child.name),
                 other => other,
             })?;
         }

@@ -17,8 +17,9 @@
 //! A value is a length (u32) and a row of the column alone, which is taken as nullable. Values of strings
 //! are their first 42 characters.
 
-use super::definition::{ColumnDef, TableDef};
-use super::encoding::CatalogRow;
+use super::column::ColumnDef;
+use super::definition::{HistogramBucket, HistogramDef, TableDef};
+use super::row::CatalogRow;
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::Result;
 use leafline_types::{ColumnLayout, RowLayout, Value};
@@ -29,38 +30,6 @@ pub(super) const HISTOGRAM: u8 = 8;
 const FORMAT: u8 = 1;
 /// The length of a piece in bytes, which fits into half of the smallest page.
 const PIECE: usize = 1024;
-
-/// The values between two bounds, which are included.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HistogramBucket {
-    /// The least value.
-    pub lower: Value,
-    /// The greatest value.
-    pub upper: Value,
-    /// The share of the rows with one of these values.
-    pub share: f64,
-    /// The number of distinct values.
-    pub distinct: f64,
-}
-
-/// The distribution of a column's values when it was analyzed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HistogramDef {
-    /// The position of the column in the table.
-    pub column: usize,
-    /// `WITH n BUCKETS`.
-    pub buckets_asked_for: u16,
-    /// The share of the rows with NULL.
-    pub nulls: f64,
-    /// The share of the table's rows that were sampled.
-    pub sampling_rate: f64,
-    /// The time of the analysis, in microseconds since 1970.
-    pub updated: i64,
-    /// The buckets, ascending and disjoint.
-    pub buckets: Vec<HistogramBucket>,
-    /// The most common of the values that share a bucket with others, each with its share of the rows.
-    pub frequent: Vec<(Value, f64)>,
-}
 
 impl TableDef {
     /// The histogram of a column.

@@ -5,8 +5,9 @@
 //! life of the process. No catalog contains them. They have no tree, so that reading one fails
 //! (`DefinitionChanged`).
 
-use super::definition::{IndexDef, IndexShape, TableDef};
-use super::packing::Packing;
+use super::definition::TableDef;
+use super::index_def::Packing;
+use super::index_def::{IndexDef, IndexShape};
 use super::spec::{IndexSpec, MAX_INDEXES, validate_index};
 use crate::error::Result;
 use crate::limits::Limits;

@@ -13,20 +13,11 @@
 //!
 //! The row of a table in the catalog contains it as one byte: 0 clustered, 1 heap.
 
-use super::definition::{IndexDef, IndexPart, PRIMARY, TableDef};
+use super::definition::{Organisation, TableDef};
+use super::index_def::{IndexDef, IndexPart, PRIMARY};
 use crate::bytes::ByteReader;
 use crate::error::Result;
 use std::sync::Arc;
-
-/// The organisation of a table's rows.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Organisation {
-    /// In the order of the primary key, if there is one.
-    #[default]
-    Clustered,
-    /// In the order of hidden row ids.
-    Heap,
-}
 
 impl Organisation {
     /// The name that ENGINE has for it: the engine of MySQL that organises tables like this.

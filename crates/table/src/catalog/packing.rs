@@ -15,8 +15,9 @@
 //! PACKED; bit 2: the tree is packed; bit 3: payloads are differences). The row of a table contains
 //! PACK_KEYS (0 DEFAULT, 1 0, 2 1).
 
-use super::definition::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
-use super::organisation::Organisation;
+use super::column::ColumnDef;
+use super::definition::{Organisation, TableDef, TableOptions};
+use super::index_def::{IndexDef, IndexKind, IndexPart, Packing};
 use super::spec::IndexDraft;
 use crate::bytes::ByteReader;
 use crate::error::Result;
@@ -27,17 +28,6 @@ use std::sync::Arc;
 const IS_PACKED: u8 = 4;
 /// Payloads are differences.
 const DIFFERENCES: u8 = 8;
-
-/// The packing of an index.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Packing {
-    /// PACKED or NOT PACKED; `None` if neither was declared.
-    pub declared: Option<bool>,
-    /// Whether the leaves of its tree are packed.
-    pub packed: bool,
-    /// Whether the payloads of a secondary index contain copies of values instead of differences.
-    pub copies: bool,
-}
 
 impl Packing {
     /// The packing of an index whose tree is to be made; plain without a declaration.

@@ -1,12 +1,14 @@
 //! The catalog of a damaged database: decodes what it can if rows are missing.
 
+use super::decoding::decode_catalog;
 use super::definition::{TableDef, TableId};
 use super::encoding::{
-    CHANGE_BUFFER, CHECK, COLUMN, CatalogRow, DATABASE, DROPPED, FOREIGN_KEY, INDEX, KeyReader, PARTITION,
-    PARTITIONING, TABLE, VIEW, decode_catalog, decode_table, decode_view, key,
+    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOREIGN_KEY, INDEX, KeyReader, PARTITION, PARTITIONING,
+    TABLE, VIEW, decode_table, decode_view, key,
 };
 use super::histogram::HISTOGRAM;
 use super::published::DatabaseDef;
+use super::row::CatalogRow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The readable parts of a damaged catalog.

@@ -1,6 +1,7 @@
 //! Shortens or converts definitions that are too long, outside the strict mode, as MySQL does.
 
-use super::definition::{ColumnDef, PRIMARY};
+use super::column::ColumnDef;
+use super::index_def::PRIMARY;
 use super::spec::{
     IndexSpecKind, MAX_COMMENT, MAX_TABLE_COMMENT, TableSpec, bytes_per_character, declared_bytes,
 };

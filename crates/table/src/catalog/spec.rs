@@ -1,15 +1,13 @@
 //! The objects that DDL statements define: checks them against MySQL's rules, and resolves names to
 //! positions.
 
-use super::definition::{
-    CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, TableDef, TableOptions,
-};
-use super::foreign_key::ForeignKeySpec;
-use super::organisation::Organisation;
-use super::stored::StoredColumn;
+use super::column::{CheckDef, ColumnDef, StoredColumn};
+use super::definition::{Organisation, TableDef, TableOptions};
+use super::index_def::{HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY};
+use super::partition_scheme::PartitionScheme;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::partition::PartitionScheme;
+use leafline_types::words::ReferentialAction;
 use leafline_types::{MysqlError, SqlType};
 use std::sync::Arc;
 
@@ -49,6 +47,27 @@ pub struct TableSpec {
     pub partitioning: Option<Arc<PartitionScheme>>,
     /// Its options.
     pub options: TableOptions,
+}
+
+/// A foreign key to be made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ForeignKeySpec {
+    /// The CONSTRAINT name; a key without one is called `table_ibfk_1` and so on.
+    pub name: Option<String>,
+    /// The name for the index that is created if there is none, unless the key has a name.
+    pub index_name: Option<String>,
+    /// The names of the referring columns.
+    pub columns: Vec<String>,
+    /// The database of the parent.
+    pub parent_database: String,
+    /// The name of the parent.
+    pub parent_table: String,
+    /// The names of the referenced columns.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
 }
 
 /// The three ways to declare an index.

@@ -5,59 +5,19 @@
 //! version that has it, and the value that rows of older versions are taken to have. For every dropped
 //! column it knows what older rows still contain.
 //!
-//! In the catalog, the row of a column ends with this information. Rows of kind 9 (key: 9, table id u64,
-//! number u16) describe dropped columns: the row of the column without a name, then the first version
-//! without it (u16).
+//! In the catalog, the row of a column ends with this information, and each dropped column has a row (see
+//! `catalog::encoding`).
 
-use super::definition::{ColumnDef, TableDef};
-use super::encoding::{FORMAT, decode_column, encode_column};
-use crate::bytes::{ByteReader, ByteWriter};
-use crate::error::Result;
+use super::column::{ColumnDef, StoredColumn, column_layout};
+use super::definition::TableDef;
 use crate::limits::Limits;
-use leafline_types::row::{DroppedColumn, EntryColumn};
-use leafline_types::{ColumnLayout, KeyPart, Members, SqlType, Value};
+use leafline_types::row::DroppedColumn;
+use leafline_types::{KeyPart, Members, SqlType, Value};
 
 /// The maximum number of versions of a table, as in InnoDB. Readers know a layout for each version.
 pub const MAX_ROW_VERSIONS: u16 = 64;
 /// The maximum number of columns in rows of a table, over all versions: as many as a table may have.
 const MAX_PLACES: usize = 1017;
-
-/// The place of a column in rows.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StoredColumn {
-    /// Its place among the columns of a row.
-    pub place: u16,
-    /// The first version whose rows have it; 0 if all rows do.
-    pub since: u16,
-    /// The value of older rows.
-    pub older: Value,
-}
-
-impl Default for StoredColumn {
-    fn default() -> StoredColumn {
-        StoredColumn { place: 0, since: 0, older: Value::Null }
-    }
-}
-
-impl StoredColumn {
-    /// Assigns places to the columns of a new table.
-    pub(crate) fn place_all(columns: &mut [ColumnDef]) {
-        for (place, column) in (0..).zip(columns) {
-            column.stored = StoredColumn { place, ..StoredColumn::default() };
-        }
-    }
-}
-
-/// The layout of a column in rows.
-pub(super) fn column_layout(column: &ColumnDef) -> ColumnLayout {
-    ColumnLayout { ty: column.ty.clone(), nullable: column.nullable, collation: column.collation }
-}
-
-/// The row codec's description of a column.
-pub(super) fn entry_column(column: &ColumnDef) -> EntryColumn {
-    let StoredColumn { place, since, older } = column.stored.clone();
-    EntryColumn { layout: column_layout(column), place, added_in: since, default: older }
-}
 
 /// Returns whether values of type `old` are stored like those of type `new` and mean the same there. That
 /// holds for longer strings, and for texts added at the end of an ENUM or SET.
@@ -135,25 +95,4 @@ impl TableDef {
             };
         }
     }
-}
-
-/// Encodes the catalog's row of a dropped column.
-pub(super) fn encode_dropped(column: &DroppedColumn) -> Result<Vec<u8>> {
-    let ColumnLayout { ty, nullable, collation } = column.layout.clone();
-    let mut definition = ColumnDef::new("", ty, nullable, collation);
-    definition.stored = StoredColumn { place: column.place, since: column.added_in, older: Value::Null };
-    let mut out = ByteWriter::default();
-    out.u8(FORMAT).bytes(&encode_column(&definition)?).u16(column.dropped_in);
-    Ok(out.finish())
-}
-
-/// Decodes the catalog's row of a dropped column.
-pub(super) fn decode_dropped(payload: &[u8]) -> Result<DroppedColumn> {
-    let mut from = ByteReader::new("catalog column that is gone", payload);
-    from.format(FORMAT)?;
-    let column = decode_column(from.bytes()?)?;
-    let dropped_in = from.u16()?;
-    from.end()?;
-    let StoredColumn { place, since, .. } = column.stored;
-    Ok(DroppedColumn { layout: column_layout(&column), place, added_in: since, dropped_in })
 }

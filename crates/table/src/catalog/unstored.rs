@@ -1,7 +1,8 @@
 //! Definitions of tables that are not stored, for binding and planning without a database.
 
-use super::definition::{IndexShape, TableDef, TableId};
-use super::packing::Packing;
+use super::definition::{TableDef, TableId};
+use super::index_def::IndexShape;
+use super::index_def::Packing;
 use super::spec::{TableDraft, TableSpec};
 use crate::error::Result;
 use crate::limits::Limits;

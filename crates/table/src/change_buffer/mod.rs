@@ -59,10 +59,10 @@ mod sweep;
 mod together;
 
 pub(crate) use host::Host;
-pub use route::ChangeBuffering;
 pub use sweep::ChangeBufferStats;
 
 use crate::error::{Result, TableError};
+use crate::options::ChangeBuffering;
 use crate::quarantine::Quarantine;
 use crate::txn::op::Op;
 use entry::{Entries, after_tree, buffer_key, decode_head, decode_since, encode, split_key};

@@ -18,6 +18,7 @@
 use super::ChangeBuffer;
 use super::together::HeldLeaves;
 use crate::error::Result;
+use crate::options::ChangeBuffering;
 use crate::txn::op::Op;
 use leafline_btree::{
     BtreeError, BufferedEntry, Change, CommitTs, EntryView, Finger, HeldLeaf, ModifyOutcome, Tree,
@@ -25,19 +26,6 @@ use leafline_btree::{
 };
 use leafline_storage::{PageNo, Reservation};
 use std::sync::atomic::Ordering;
-
-/// The changes that are buffered.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[repr(u8)]
-pub enum ChangeBuffering {
-    /// None.
-    #[default]
-    None,
-    /// New entries.
-    Inserts,
-    /// New entries, and deletions of entries.
-    All,
-}
 
 /// The approximate number of pending bytes of each leaf since the database was opened. Leaves share counters. There
 /// are enough of them for the maximum of buffered changes, so that a leaf is seldom charged for others.

@@ -2,9 +2,9 @@
 
 use super::{CheckDepth, CheckOptions, TableCheck, damage};
 use crate::catalog::TableDef;
+use crate::catalog::{Partition, Partitioning};
 use crate::error::Result;
 use crate::maintenance::Maintenance;
-use crate::partition::{Partition, Partitioning};
 use crate::read::ReadView;
 use leafline_btree::Direction;
 use leafline_types::{CancelToken, Value};

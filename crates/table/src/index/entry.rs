@@ -6,7 +6,7 @@
 
 use crate::catalog::{IndexDef, IndexPart, LocatorMap, ROW_ID_BYTES, TableDef};
 use crate::error::{Result, TableError};
-use crate::index::key_text::{KeyText, PartText};
+use crate::key_text::{KeyText, PartText};
 use leafline_types::convert::to_text;
 use leafline_types::{KeyPart, OverflowRef, SqlType, Value, decode_value, skip_part};
 use std::ops::Range;

@@ -2,11 +2,9 @@
 //! row.
 
 pub(crate) mod entry;
-mod key_text;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
-pub use key_text::KeyText;
 pub use leafline_types::RowDecoder;
 
 /// Decodes entries of a secondary index, as a [`RowDecoder`] decodes those of the clustered index.

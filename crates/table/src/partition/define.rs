@@ -6,10 +6,10 @@
 //! new ones (`rebuild`); all others stay as they are.
 
 use super::rebuild::{StoredRows, Target, keep_trees, partition_shell};
-use super::scheme::PartitionScheme;
-use super::{Partition, Partitioning};
 use crate::build::{BuildControl, TreeSource};
+use crate::catalog::PartitionScheme;
 use crate::catalog::{Catalog, TableDef, TableId, TableOptions};
+use crate::catalog::{Partition, Partitioning};
 use crate::core::Core;
 use crate::ddl;
 use crate::ddl::Ddl;

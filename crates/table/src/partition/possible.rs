@@ -6,7 +6,7 @@
 //! it. The end of a range may be a value that the column cannot have, such as the day after the last of a month, and
 //! the function is then NULL. In that case the neighbour on the other side of the end is used.
 
-use super::scheme::{PartitionScheme, Places};
+use crate::catalog::{PartitionScheme, Places};
 use crate::error::Result;
 use leafline_expr::{Expr, ExprKind};
 use leafline_types::key::decode_value;

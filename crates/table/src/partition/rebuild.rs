@@ -1,7 +1,7 @@
 //! Writes the rows of an altered table to the new tables that hold them.
 
-use super::PartitionScheme;
 use crate::build::{BuildControl, TableBuilder};
+use crate::catalog::PartitionScheme;
 use crate::catalog::{TableDef, TableId};
 use crate::core::Core;
 use crate::ddl::NewTrees;

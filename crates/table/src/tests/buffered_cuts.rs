@@ -7,13 +7,12 @@
 use crate::alter::Alteration;
 use crate::build::BuildControl;
 use crate::catalog::{IndexSpecKind, TableSpec};
-use crate::change_buffer::ChangeBuffering;
+use crate::catalog::{PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, locator_in_partition};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::options::ChangeBuffering;
 use crate::options::EngineOptions;
-use crate::partition::{
-    PartitionChange, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, locator_in_partition,
-};
+use crate::partition::PartitionChange;
 use crate::testing::*;
 use crate::{Direction, Isolation, TxnMode};
 use leafline_storage::device::SimulatedEnv;

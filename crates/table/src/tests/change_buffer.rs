@@ -3,8 +3,8 @@
 //! too (`buffering_options`).
 
 use crate::catalog::TableDef;
-use crate::change_buffer::ChangeBuffering;
 use crate::engine::Engine;
+use crate::options::ChangeBuffering;
 use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::{CheckDepth, CheckOptions, Direction, Isolation, TableError, TxnMode};

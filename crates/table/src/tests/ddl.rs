@@ -7,6 +7,7 @@ use crate::txn::op::Op;
 use crate::txn::{CommitPlan, commit_plan};
 use crate::{Direction, Engine, Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;
+use leafline_types::words::ReferentialAction;
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 
 fn code(error: TableError) -> u16 {

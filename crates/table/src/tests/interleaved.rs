@@ -9,10 +9,10 @@
 
 use super::crash::{read_state, read_tables};
 use crate::catalog::TableDef;
-use crate::change_buffer::ChangeBuffering;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::LockLimits;
+use crate::options::ChangeBuffering;
 use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::txn::{CommitOutcome, Isolation, Mark, Transaction, TxnMode};

@@ -1,13 +1,12 @@
 //! Checking foreign keys and CHECK constraints of rows that others change meanwhile.
 
 use crate::alter::RowCheck;
-use crate::catalog::{
-    ForeignKeyChanges, ForeignKeySpec, IndexSpecKind, ReferentialAction, TableDef, TableSpec,
-};
+use crate::catalog::{ForeignKeyChanges, ForeignKeySpec, IndexSpecKind, TableDef, TableSpec};
 use crate::engine::Engine;
 use crate::testing::*;
 use crate::{Alteration, TableError};
 use leafline_storage::device::SimulatedEnv;
+use leafline_types::words::ReferentialAction;
 use leafline_types::{MysqlError, Value};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};

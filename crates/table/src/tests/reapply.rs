@@ -2,7 +2,8 @@
 //! once or twice, the trees end as if each commit had been applied once.
 
 use crate::catalog::TableId;
-use crate::change_buffer::{ChangeBuffer, ChangeBuffering};
+use crate::change_buffer::ChangeBuffer;
+use crate::options::ChangeBuffering;
 use crate::quarantine::Quarantine;
 use crate::testing::{scale, seed};
 use crate::txn::apply::{Applier, reapply};

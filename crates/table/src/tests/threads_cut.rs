@@ -7,9 +7,9 @@
 
 use super::interleaved::{Seed, open_with};
 use crate::catalog::TableDef;
-use crate::change_buffer::ChangeBuffering;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::options::ChangeBuffering;
 use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::{Isolation, TxnMode};

@@ -27,11 +27,11 @@ use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, Op, enco
 use super::room::{self, TreeAccess};
 use super::write_set::{NetChange, WriteSet};
 use crate::catalog::{IndexDef, TableDef, TableId};
-use crate::change_buffer::ChangeBuffering;
 use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::RowEntries;
 use crate::memory::{MemoryAccount, Terms};
+use crate::options::ChangeBuffering;
 use crate::run::Sorter;
 use crate::trees::TreeHandle;
 use crate::txn::relief;

@@ -1,5 +1,6 @@
 //! Inserting, updating and deleting rows: checks unique keys, then writes to the write set.
 
+use super::partition_writes::Home;
 use super::unique::{CommittedRow, check_clustered};
 use super::write_set::{NOW, State};
 use super::{Numbering, Transaction};
@@ -10,7 +11,6 @@ use crate::index::entry::{Entry, duplicate_entry, entry_of_row, row_id_of};
 use crate::lock::LockMode;
 use crate::overflow;
 use crate::overflow::NewRow;
-use crate::partition::Home;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 

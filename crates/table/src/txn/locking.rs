@@ -11,6 +11,7 @@
 //! [`Transaction::make_seen_durable`].
 
 use super::outside::CurrentRows;
+use super::partition_writes::Home;
 use super::unique::{CommittedRow, check_clustered};
 use super::write_set::{NOW, WriteSet};
 use super::{Isolation, RegisteredSnapshot, Transaction};
@@ -20,7 +21,6 @@ use crate::error::Result;
 use crate::index::entry::unique_prefix;
 use crate::lock::owner::RowLock;
 use crate::lock::{LockError, LockLimits, LockOwner, LockStrength, LockWait};
-use crate::partition::Home;
 use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;

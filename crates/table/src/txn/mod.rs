@@ -18,6 +18,7 @@ mod locking;
 pub(crate) mod op;
 pub(crate) mod op_run;
 mod outside;
+mod partition_writes;
 pub(crate) mod purge;
 pub(crate) mod recovery;
 mod references;

@@ -1,12 +1,12 @@
 //! Partitions in the catalog's tree: one row for the scheme of a table, and one row for each partition or
 //! subpartition.
 
-use super::scheme::{
+use super::column::ColumnDef;
+use super::definition::{Partition, Partitioning, TableDef, TableId};
+use super::partition_scheme::{
     BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, SubpartitionSpec,
 };
-use super::{Partition, Partitioning};
 use crate::bytes::{ByteReader, ByteWriter};
-use crate::catalog::{ColumnDef, TableDef, TableId};
 use crate::error::{Result, TableError};
 use leafline_types::{ColumnLayout, RowLayout, SqlType, Value};
 use std::collections::BTreeMap;

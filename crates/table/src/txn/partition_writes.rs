@@ -1,9 +1,8 @@
 //! Transactions on partitioned tables: each row is inserted, changed, deleted and locked in its partition.
 
-use super::{Partition, locator_in_partition};
-use crate::catalog::TableDef;
+use super::Transaction;
+use crate::catalog::{Partition, TableDef, locator_in_partition};
 use crate::error::{Result, TableError};
-use crate::txn::Transaction;
 use leafline_types::Value;
 use std::sync::Arc;
 

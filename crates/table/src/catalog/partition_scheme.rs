@@ -6,7 +6,7 @@
 //! in which they are compared. A scheme with subpartitions has a second scheme, which divides every partition in the
 //! same way. The tables of the subpartitions are numbered consecutively, partition by partition.
 
-use crate::catalog::ColumnDef;
+use super::column::ColumnDef;
 use crate::error::{Result, TableError};
 use leafline_expr::{EvalContext, Expr, SessionFacts, evaluate_row};
 use leafline_types::temporal::DateTime;
@@ -102,13 +102,13 @@ pub struct PartitionScheme {
     pub parts: Vec<KeyPart>,
     /// The division of each partition by HASH or KEY, into as many subpartitions as this scheme has partitions.
     pub subdivision: Option<Arc<PartitionScheme>>,
-    pub(super) places: Places,
+    pub(crate) places: Places,
     function: OnceLock<Expr>,
 }
 
 /// The values of partitions in the form in which they are compared.
 #[derive(Clone, Debug)]
-pub(super) enum Places {
+pub(crate) enum Places {
     /// The ends of ranges of keys.
     KeyEnds(Vec<Vec<u8>>),
     /// The ends of ranges of numbers; `None` is above all.
@@ -253,7 +253,7 @@ impl PartitionScheme {
     }
 
     /// The partition function, which must be bound.
-    pub(super) fn function(&self) -> Result<&Expr> {
+    pub(crate) fn function(&self) -> Result<&Expr> {
         let function = self.function.get();
         function.ok_or_else(|| TableError::Internal("a partition function that was not bound".into()))
     }
@@ -286,7 +286,7 @@ impl PartitionScheme {
     }
 
     /// The value of the partition function for a row; `None` for NULL.
-    pub(super) fn number_of(&self, row: &[Value]) -> Result<Option<i128>> {
+    pub(crate) fn number_of(&self, row: &[Value]) -> Result<Option<i128>> {
         let function = self.function()?;
         let number = match function.as_column() {
             Some(column) => row.get(column).and_then(number),
@@ -296,7 +296,7 @@ impl PartitionScheme {
     }
 
     /// The key of the deciding columns of a row.
-    pub(super) fn key_of(&self, row: &[Value]) -> Result<Vec<u8>> {
+    pub(crate) fn key_of(&self, row: &[Value]) -> Result<Vec<u8>> {
         let mut key = Vec::new();
         for (part, column) in self.parts.iter().zip(&self.columns) {
             encode_part(part, &row[*column], &mut key)?;
@@ -304,7 +304,7 @@ impl PartitionScheme {
         Ok(key)
     }
 
-    pub(super) fn partition_of_number(&self, number: Option<i128>) -> Option<usize> {
+    pub(crate) fn partition_of_number(&self, number: Option<i128>) -> Option<usize> {
         match &self.places {
             // NULL is less than any number.
             Places::NumberEnds(ends) => {
@@ -320,7 +320,7 @@ impl PartitionScheme {
         }
     }
 
-    pub(super) fn partition_of_key(&self, key: &[u8]) -> Option<usize> {
+    pub(crate) fn partition_of_key(&self, key: &[u8]) -> Option<usize> {
         match &self.places {
             Places::KeyEnds(ends) => {
                 let at = ends.partition_point(|end| end.as_slice() <= key);
