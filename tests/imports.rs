@@ -18,6 +18,7 @@ const CLEAN: &[&str] = &[
     "invariant",
     "storage",
     "btree",
+    "table",
     "protocol",
     "access",
     "planner",

@@ -45,7 +45,7 @@ pub enum ThreadName {
     /// Writes buffered changes to runs, and sweeps them into their leaves (`table::change_buffer`). A panic stops the store.
     ChangeBuffer,
     /// Writes the keys of rows that change during an online build, from the first full piece to the end of the build
-    /// (`table::build::online::changes`). A panic fails the build.
+    /// (`table::change_log`). A panic fails the build.
     NotedKeys,
     /// Sorts rows or builds a tree for a bulk load or an index build, and ends with it (`table::build`).
     Build,

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::maintenance::Maintenance;
 use crate::options::EngineOptions;
 use crate::run::io_error;
-use crate::{quarantine, run, txn};
+use crate::{op_run, quarantine, run};
 use leafline_storage::{Env, File, Manifest, OpenMode, Restore, StoreOptions, Verification};
 use leafline_types::{CancelToken, Progress, Stage};
 use std::io::ErrorKind;
@@ -59,7 +59,7 @@ impl Maintenance {
 /// Opens the files that the log may rely on.
 fn open_files(env: &dyn Env) -> Result<Vec<(String, Arc<dyn File>)>> {
     let mut files = Vec::new();
-    for directory in [txn::op_run::DIRECTORY, quarantine::DIRECTORY] {
+    for directory in [op_run::DIRECTORY, quarantine::DIRECTORY] {
         if !env.exists(directory).map_err(|error| io_error("look for", directory, error))? {
             continue;
         }
@@ -78,7 +78,7 @@ fn open_files(env: &dyn Env) -> Result<Vec<(String, Arc<dyn File>)>> {
 }
 
 /// Directories of files that the store does not own.
-const OTHERS: [&str; 3] = [txn::op_run::DIRECTORY, quarantine::DIRECTORY, run::TEMP];
+const OTHERS: [&str; 3] = [op_run::DIRECTORY, quarantine::DIRECTORY, run::TEMP];
 
 /// Restores a database into the directory `target`, from a full backup and the backups that add to it, in
 /// this order. Then finishes unfinished work in it, as after a crash. `target` must be empty, except for

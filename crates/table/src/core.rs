@@ -1,25 +1,24 @@
 //! The state of an open database that transactions, DDL and maintenance share: definitions, trees, counters,
 //! snapshots. The head of the crate lists the order of its locks.
 
-use crate::build::ChangeLogs;
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
 use crate::change_buffer::{ChangeBuffer, Host};
+use crate::change_log::ChangeLogs;
 use crate::counters::Counters;
 use crate::error::{Result, TableError};
+use crate::gates::Gates;
 use crate::limits::Limits;
 use crate::lock::LockTable;
+use crate::mvcc::clock::{Clock, RegisteredSnapshot};
+use crate::mvcc::ghosts::GhostQueue;
+use crate::mvcc::history_memory::HistoryMemory;
+use crate::mvcc::versions::VersionStore;
 use crate::options::EngineOptions;
 use crate::quarantine::Quarantine;
 use crate::run::{KeySet, RunWriter, Sorter};
 use crate::statistics::{EngineCounts, EngineStats};
 use crate::trees::{Refusal, TreeHandle, Trees};
-use crate::txn::clock::{Clock, RegisteredSnapshot};
-use crate::txn::gates::Gates;
-use crate::txn::ghosts::GhostQueue;
-use crate::txn::history_memory::HistoryMemory;
-use crate::txn::recovery::Recovered;
-use crate::txn::versions::VersionStore;
-use crate::txn::write_set::WriteSet;
+use crate::write_set::{WriteSet, WriteSetSpace};
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{Env, FlushPolicy, Lsn, SegmentId, Store};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
@@ -27,6 +26,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+/// The state from which an engine starts.
+pub(crate) struct Recovered {
+    pub(crate) catalog_tree: Tree,
+    pub(crate) catalog: Catalog,
+    pub(crate) trees: Trees,
+    pub(crate) quarantine: Quarantine,
+    pub(crate) change_buffer: Arc<ChangeBuffer>,
+}
 
 /// The state of an open database below its transactions, DDL and maintenance.
 pub struct Core {
@@ -111,6 +119,12 @@ impl Core {
         core.change_buffer.set_mode(core.options.change_buffering);
         core.change_buffer.set_forced(core.options.force_change_buffering);
         core
+    }
+
+    /// The files, memory and limits of write sets.
+    #[inline]
+    pub(crate) fn write_set_space(&self) -> WriteSetSpace<'_> {
+        WriteSetSpace { env: &self.env, store: &self.store, limits: &self.limits }
     }
 
     /// Creates a file for entries that only this process reads, which disappears with it.

@@ -18,8 +18,7 @@
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::{MAX_ROW_ID, TableId};
 use crate::error::Result;
-use crate::txn::Numbering;
-use crate::txn::op::CounterChange;
+use crate::op::CounterChange;
 use leafline_btree::CommitTs;
 use leafline_storage::Lsn;
 use leafline_types::MysqlError;
@@ -28,6 +27,32 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const FORMAT: u8 = 1;
+
+/// The numbers that AUTO_INCREMENT columns get: `offset`, and every `increment`th number after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numbering {
+    /// At least 1.
+    pub increment: u64,
+    /// The offset; modulo the increment if it is larger.
+    pub offset: u64,
+}
+
+impl Default for Numbering {
+    /// Every number.
+    fn default() -> Numbering {
+        Numbering { increment: 1, offset: 1 }
+    }
+}
+
+impl Numbering {
+    /// The first of the numbers that is at least `next`.
+    pub(crate) fn from(self, next: u64) -> u64 {
+        let increment = self.increment.max(1);
+        let (wanted, has) = (self.offset % increment, next % increment);
+        let gap = if wanted >= has { wanted - has } else { increment - (has - wanted) };
+        next.saturating_add(gap)
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct TableCounters {

@@ -6,79 +6,21 @@
 //! statement removes from the catalog are retired, and freed when nobody reads them any more.
 
 use crate::catalog::{
-    Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, Packing, Side, TableDef, TableDraft, TableId,
-    TableSpec, ViewDef, check_as_parent, check_name, keys_of, resolve_foreign_keys,
+    Catalog, CatalogRow, DatabaseDef, Side, TableDef, TableId, TableSpec, check_as_parent, check_name,
+    keys_of, resolve_foreign_keys,
 };
+use crate::catalog_change::{CatalogChange, link_partitions};
 use crate::core::Core;
 use crate::error::{Result, TableError};
-use crate::overflow;
-use crate::partition::define;
-use crate::txn::gates::Closed;
-use crate::txn::op::{CounterChange, Op};
-use crate::txn::purge;
-use crate::txn::recovery::create_tree;
-use crate::txn::{CommitPlan, commit_plan};
+use crate::gates::Closed;
+use crate::new_table::{NewTrees, emptied, empty_table};
+use crate::op::{CounterChange, Op};
+use crate::txn::{CommitPlan, commit_plan, purge};
 use leafline_btree::CommitTs;
-use leafline_storage::{PageNo, SegmentId, Store};
+use leafline_storage::SegmentId;
 use leafline_types::{Collation, MysqlError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// The trees made by a statement; freed unless the statement commits.
-pub(crate) struct NewTrees {
-    store: Store,
-    segments: Vec<SegmentId>,
-}
-
-impl NewTrees {
-    pub(crate) fn new(core: &Core) -> NewTrees {
-        NewTrees { store: core.store.clone(), segments: Vec::new() }
-    }
-
-    /// Adds a segment that is being built.
-    pub(crate) fn note(&mut self, segment: SegmentId) {
-        self.segments.push(segment);
-    }
-
-    /// Keeps the trees, because the catalog names them now.
-    pub(crate) fn keep(&mut self) {
-        self.segments.clear();
-    }
-}
-
-impl Drop for NewTrees {
-    fn drop(&mut self) {
-        for &segment in &self.segments {
-            // If this fails, the store has stopped, and the next open frees the segment.
-            let _ = self.store.drop_segment(segment);
-        }
-    }
-}
-
-/// A change of the catalog.
-#[derive(Default)]
-pub(crate) struct CatalogChange {
-    pub(crate) put_databases: Vec<Arc<DatabaseDef>>,
-    pub(crate) remove_databases: Vec<Arc<DatabaseDef>>,
-    /// The new definitions of tables; `valid_from` of new trees is not set yet.
-    pub(crate) put_tables: Vec<TableDef>,
-    pub(crate) remove_tables: Vec<Arc<TableDef>>,
-    pub(crate) put_views: Vec<Arc<ViewDef>>,
-    pub(crate) remove_views: Vec<Arc<ViewDef>>,
-    pub(crate) counters: Vec<CounterChange>,
-}
-
-impl CatalogChange {
-    /// Returns whether it concerns only private tables, so that it is not written to the catalog.
-    fn is_private(&self) -> bool {
-        self.put_databases.is_empty()
-            && self.remove_databases.is_empty()
-            && self.put_views.is_empty()
-            && self.remove_views.is_empty()
-            && self.put_tables.iter().all(|table| table.is_private)
-            && self.remove_tables.iter().all(|table| table.is_private)
-    }
-}
 
 /// Error 3730 if a foreign key of a table that is not in `dropped` refers to a table in it.
 fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result<()> {
@@ -278,55 +220,6 @@ impl Ddl {
     }
 }
 
-/// Makes a new table without rows and foreign keys, its overflow tables, and its counters.
-pub(crate) fn empty_table(
-    core: &Core,
-    spec: &TableSpec,
-    is_private: bool,
-    new: &mut NewTrees,
-) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
-    let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &core.limits)?;
-    let clustered_key = draft.clustered_key().map(<[_]>::to_vec);
-    let mut table = TableDef {
-        id: TableId(core.counters.new_object()),
-        database: spec.database.clone(),
-        name: spec.name.clone(),
-        columns: draft.columns,
-        dropped: Vec::new(),
-        indexes: Vec::with_capacity(draft.indexes.len()),
-        checks: spec.checks.clone(),
-        foreign_keys: Vec::new(),
-        histograms: Vec::new(),
-        schema_version: 1,
-        overflow: None,
-        is_overflow: false,
-        is_private,
-        partitioning: None,
-        partition_of: None,
-        options: spec.options.clone(),
-    };
-    for index in draft.indexes {
-        let shape = index_shape(core, index, &table, clustered_key.as_deref());
-        let (tree, root) = match &spec.partitioning {
-            Some(_) => (SegmentId::NONE, PageNo::NONE),
-            None => {
-                let format = shape.packing.leaf_format();
-                let tree = create_tree(&core.store, format)?;
-                new.note(tree.id());
-                (tree.id(), tree.root())
-            }
-        };
-        table.indexes.push(Arc::new(shape.build(tree, root, CommitTs::NONE)));
-    }
-    let start = spec.options.auto_increment_start.unwrap_or(1);
-    let counters = CounterChange { table: table.id, next_auto_increment: start, ..CounterChange::default() };
-    let overflow = match &spec.partitioning {
-        Some(scheme) => define::add_empty_partitions(core, &mut table, scheme, new)?,
-        None => overflow::new_overflow_table(core, &mut table, new)?.into_iter().collect(),
-    };
-    Ok((table, overflow, counters))
-}
-
 /// Replaces `table` with an empty one of the same definition. Returns its number.
 pub(crate) fn replace_by_empty(core: &Core, table: &Arc<TableDef>) -> Result<TableId> {
     let closed = close_gates(core, std::slice::from_ref(table));
@@ -358,29 +251,6 @@ pub(crate) fn replace_by_empty(core: &Core, table: &Arc<TableDef>) -> Result<Tab
     Ok(id)
 }
 
-/// Makes an empty table like `table`, with a number of its own, and its overflow table.
-pub(crate) fn emptied(
-    core: &Core,
-    table: &TableDef,
-    new: &mut NewTrees,
-) -> Result<(TableDef, Vec<TableDef>)> {
-    let mut empty = TableDef { id: TableId(core.counters.new_object()), ..table.clone() };
-    for index in &mut empty.indexes {
-        let index = Arc::make_mut(index);
-        index.id = core.counters.new_object();
-        if !table.is_partitioned() {
-            let tree = create_tree(&core.store, index.leaf_format())?;
-            new.note(tree.id());
-            (index.tree, index.root) = (tree.id(), tree.root());
-        }
-    }
-    let overflow = match table.is_partitioned() {
-        true => None,
-        false => overflow::new_overflow_table(core, &mut empty, new)?,
-    };
-    Ok((empty, overflow.into_iter().collect()))
-}
-
 /// Excludes commits from tables and their partitions.
 pub(crate) fn close_gates<'c>(core: &'c Core, tables: &[Arc<TableDef>]) -> Vec<Closed<'c>> {
     let partitions = |table: &TableDef| {
@@ -389,30 +259,6 @@ pub(crate) fn close_gates<'c>(core: &'c Core, tables: &[Arc<TableDef>]) -> Vec<C
     };
     let ids = tables.iter().flat_map(|table| [vec![table.id], partitions(table)].concat());
     ids.map(|id| core.gates.close(id)).collect()
-}
-
-/// The shape of an index of a table, with a new number.
-pub(crate) fn index_shape<'c>(
-    core: &Core,
-    draft: crate::catalog::IndexDraft,
-    table: &'c TableDef,
-    clustered_key: Option<&'c [IndexPart]>,
-) -> IndexShape<'c> {
-    let packing = Packing::of_new(&draft, &table.columns, &table.options);
-    IndexShape {
-        id: core.counters.new_object(),
-        name: draft.name,
-        kind: draft.kind,
-        parts: draft.parts,
-        comment: draft.comment,
-        invisible: draft.invisible,
-        for_foreign_key: draft.for_foreign_key,
-        packing,
-        columns: &table.columns,
-        dropped: &table.dropped,
-        clustered_key,
-        schema_version: table.schema_version,
-    }
 }
 
 /// Frees what a drop has left unused, as far as nobody reads it.
@@ -529,7 +375,7 @@ fn publish(core: &Core, before: &Catalog, change: &CatalogChange, ts: CommitTs) 
         old.extend(known.into_iter().filter(|tree| !put.indexes.iter().any(|index| index.tree == *tree)));
         catalog.put_table(Arc::new(table));
     }
-    define::link_partitions(&mut catalog, change);
+    link_partitions(&mut catalog, change);
     for (tree, root) in new {
         core.trees.add(&core.store, tree, root, ts)?;
     }

@@ -7,17 +7,17 @@
 //! | [`Maintenance`] | purges, checks, repairs, backs up, preloads |
 //! | [`Core`] | the state that they share; an engine dereferences to it |
 
-use crate::core::Core;
+use crate::core::{Core, Recovered};
 use crate::counters::Counters;
 use crate::ddl::Ddl;
 use crate::error::{Result, TableError};
 use crate::limits::Limits;
 use crate::maintenance::Maintenance;
+use crate::mvcc::clock::Clock;
 use crate::options::EngineOptions;
 use crate::quarantine::Quarantine;
-use crate::txn::clock::Clock;
 use crate::txn::purge;
-use crate::txn::recovery::{Recovered, Replay, catalog_segment};
+use crate::txn::recovery::{Replay, catalog_segment};
 use crate::txn::transactions::Transactions;
 use leafline_btree::TreeRedo;
 use leafline_storage::worker::{Next, OnPanic, ThreadName, Worker};

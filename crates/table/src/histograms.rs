@@ -1,8 +1,8 @@
 //! Histograms in the catalog, which `ANALYZE TABLE` adds and removes.
 
 use crate::catalog::{HistogramDef, TableDef};
+use crate::catalog_change::CatalogChange;
 use crate::ddl;
-use crate::ddl::CatalogChange;
 use crate::ddl::Ddl;
 use crate::error::{Result, TableError};
 use std::sync::Arc;

@@ -9,11 +9,15 @@
 //! | [`catalog`] | databases, tables, columns, indexes: definitions and their rows on disk |
 //! | [`engine`] | the open database and its parts |
 //! | `core` | the state that the parts share |
+//! | `op`, `op_run` | the operations of commits, and their records and files |
+//! | `mvcc`, `write_set`, `gates` | snapshots and old versions; uncommitted writes; commits against DDL |
+//! | `catalog_change`, `new_table` | what a DDL statement changes and makes |
+//! | `change_log` | the keys that change while a table is rebuilt |
 //! | `ddl`, `alter`, `views`, `private`, `histograms` | [`Ddl`]: changes of definitions |
 //! | `maintenance` | [`Maintenance`] |
 //! | [`lock`] | locks on rows and tables, waiting for them, deadlocks |
 //! | [`index`] | how a row becomes entries, and an entry names its row |
-//! | [`txn`] | snapshots, write sets, commit, recovery, old versions, purge |
+//! | [`txn`] | transactions: reading and writing rows, commit, recovery, purge |
 //! | [`read`] | one merging cursor under every access path; fetching rows by key |
 //! | [`run`] | sorted runs: the external sort of builds |
 //! | [`build`] | bulk load, new indexes |
@@ -29,10 +33,10 @@
 //! | | lock | where | held while |
 //! |---|---|---|---|
 //! | 0 | transaction locks on rows, unique keys and tables | [`lock`] | until a commit is applied. A thread waits for one with nothing else held; `lock::deadlock` searches for circles when a wait begins |
-//! | 0 | the lock of a write set | `txn::write_set` | files are read and written, and memory is borrowed. A commit holds it shared while it waits at the gates; only the transaction's own cursors take it |
+//! | 0 | the lock of a write set | `write_set` | files are read and written, and memory is borrowed. A commit holds it shared while it waits at the gates; only the transaction's own cursors take it |
 //! | 1 | the `ddl` mutex: one DDL statement at a time | `core` | |
-//! | 2 | gates of tables: commits against DDL | `txn::gates` | |
-//! | 3 | making room for old versions, moving them, the front of the queue of ghosts | `txn::relief`, `txn::versions`, `txn::ghosts` | run files are read and written, never with a latch |
+//! | 2 | gates of tables: commits against DDL | `gates` | |
+//! | 3 | making room for old versions, moving them, the front of the queue of ghosts | `txn::relief`, `mvcc::versions`, `mvcc::ghosts` | run files are read and written, never with a latch |
 //! | 3 | the sweep of the change buffer, then the names of its trees | `change_buffer` | pages are read and written, and a leaf is *held* |
 //! | 4 | accounts of borrowed memory | `memory` | the pool makes room for more |
 //! | 5 | counters | `counters` | a commit's record is appended, so that timestamps ascend in the log |
@@ -44,16 +48,23 @@
 mod alter;
 mod backup;
 mod bytes;
+mod catalog_change;
 mod change_buffer;
+mod change_log;
 mod core;
 mod counters;
 pub(crate) mod ddl;
 mod error;
+mod gates;
 mod histograms;
 mod key_text;
 mod limits;
 mod maintenance;
 mod memory;
+mod mvcc;
+mod new_table;
+mod op;
+mod op_run;
 mod options;
 pub(crate) mod overflow;
 mod preload;
@@ -62,6 +73,7 @@ mod quarantine;
 mod statistics;
 mod trees;
 mod views;
+mod write_set;
 
 pub mod build;
 pub mod catalog;
@@ -96,6 +108,7 @@ pub use catalog::{
 pub use change_buffer::ChangeBufferStats;
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use core::Core;
+pub use counters::Numbering;
 pub use ddl::Ddl;
 pub use engine::Engine;
 pub use error::{Result, TableError};
@@ -110,6 +123,7 @@ pub use lock::{
     lock_wait_us_here,
 };
 pub use maintenance::Maintenance;
+pub use mvcc::{RegisteredSnapshot, Snapshot};
 pub use options::{ChangeBuffering, EngineOptions};
 pub use partition::{PartitionChange, Possible};
 pub use read::{
@@ -119,7 +133,7 @@ pub use read::{
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use statistics::EngineStats;
 pub use txn::{
-    CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, Mark, Numbering,
-    RegisteredSnapshot, RowLocker, Snapshot, StatementMark, Transaction, TransactionFigures,
-    TransactionWatch, Transactions, TxnMode,
+    CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, RowLocker,
+    StatementMark, Transaction, TransactionFigures, TransactionWatch, Transactions, TxnMode,
 };
+pub use write_set::Mark;

@@ -5,9 +5,9 @@
 //!
 //! | account of | kept by | when the pool lends no more |
 //! |---|---|---|
-//! | a write set | `txn::write_set::memory` | writes go to files |
+//! | a write set | `write_set::memory` | writes go to files |
 //! | the operations of a commit | `txn::commit` | they are sorted on disk |
-//! | old versions of rows and ghosts | `txn::history_memory` | they go to files |
+//! | old versions of rows and ghosts | `mvcc::history_memory` | they go to files |
 //! | locks | `lock::table` | error 1206 |
 //!
 //! Users that can write to files leave a part of the pool's memory to users that cannot. Otherwise a few

@@ -19,17 +19,11 @@
 //! commit that writes it deletes the parts of the old value. A snapshot that sees a row therefore sees the values
 //! that the row refers to.
 
-use crate::catalog::{
-    Catalog, ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableDraft, TableId, TableSpec,
-};
+use crate::catalog::{ColumnDef, TableDef};
 use crate::core::Core;
-use crate::ddl;
-use crate::ddl::{CatalogChange, NewTrees};
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, clustered_entry, row_values};
 use crate::limits::Limits;
-use crate::txn::recovery::create_tree;
-use leafline_btree::{CommitTs, LeafFormat};
 use leafline_types::row::stored_value;
 use leafline_types::{Collation, EntryFormat, OverflowRef, SqlType, Value};
 use std::sync::Arc;
@@ -207,47 +201,6 @@ fn longest_value(column: &ColumnDef) -> usize {
     }
 }
 
-/// Makes an empty overflow table for a new table whose rows may need one.
-pub(crate) fn new_overflow_table(
-    core: &Core,
-    table: &mut TableDef,
-    new: &mut NewTrees,
-) -> Result<Option<TableDef>> {
-    table.overflow = None;
-    let any = (0..table.columns.len()).any(|column| table.may_overflow(column, &core.limits));
-    if table.is_overflow || !any {
-        return Ok(None);
-    }
-    let draft = TableDraft::new(&spec(table, &core.limits), &core.limits)?;
-    let mut overflow = TableDef {
-        id: TableId(core.counters.new_object()),
-        database: table.database.clone(),
-        name: table.name.clone(),
-        columns: draft.columns,
-        dropped: Vec::new(),
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        histograms: Vec::new(),
-        schema_version: 1,
-        overflow: None,
-        is_overflow: true,
-        is_private: table.is_private,
-        partitioning: None,
-        partition_of: None,
-        options: Default::default(),
-    };
-    for index in draft.indexes {
-        let tree = create_tree(&core.store, LeafFormat::Plain)?;
-        new.note(tree.id());
-        let clustered_key = Some(index.parts.clone());
-        let shape = ddl::index_shape(core, index, &overflow, clustered_key.as_deref());
-        overflow.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
-    }
-    table.overflow = Some(overflow.id);
-    Ok(Some(overflow))
-}
-
 /// Makes the clustered entry of a row. If it replaces the row `old`, overflow values that both have are kept
 /// where they are.
 pub(crate) fn new_row(
@@ -295,47 +248,4 @@ pub(crate) fn overflow_table(core: &Core, table: &TableDef) -> Result<Arc<TableD
         TableError::Corrupt(format!("table {} has a value outside a row, and no place for it", table.name))
     })?;
     core.catalog().table_by_id(id).cloned().ok_or(TableError::DefinitionChanged)
-}
-
-fn spec(table: &TableDef, limits: &Limits) -> TableSpec {
-    let column = |name: &str, ty| ColumnDef::new(name, ty, false, Collation::Binary);
-    TableSpec {
-        database: table.database.clone(),
-        name: table.name.clone(),
-        columns: vec![
-            column("id", SqlType::BIGINT_UNSIGNED),
-            column("part", SqlType::Int { unsigned: true }),
-            column("bytes", SqlType::Varbinary { len: part_bytes(limits) as u32 }),
-        ],
-        indexes: vec![IndexSpec {
-            kind: IndexSpecKind::Primary,
-            parts: ["id", "part"].map(IndexSpecPart::new).to_vec(),
-            ..IndexSpec::default()
-        }],
-        ..TableSpec::default()
-    }
-}
-
-impl CatalogChange {
-    /// Makes overflow tables follow their tables: renames and drops them together.
-    pub(crate) fn follow_overflow(&mut self, before: &Catalog) {
-        let overflow_of = |table: &TableDef| table.overflow.and_then(|id| before.table_by_id(id)).cloned();
-        for table in self.put_tables.clone() {
-            let Some(overflow) = overflow_of(&table) else { continue };
-            let is_put = self.put_tables.iter().any(|put| put.id == overflow.id);
-            if !is_put && (&overflow.database, &overflow.name) != (&table.database, &table.name) {
-                let mut moved = (*overflow).clone();
-                (moved.database, moved.name) = (table.database.clone(), table.name.clone());
-                self.put_tables.push(moved);
-            }
-        }
-        let kept: Vec<TableId> = self.put_tables.iter().filter_map(|table| table.overflow).collect();
-        let removed = self.remove_tables.iter().filter_map(|table| overflow_of(table));
-        let gone: Vec<Arc<TableDef>> = removed.filter(|overflow| !kept.contains(&overflow.id)).collect();
-        for overflow in gone {
-            if !self.remove_tables.iter().any(|table| table.id == overflow.id) {
-                self.remove_tables.push(overflow);
-            }
-        }
-    }
 }

@@ -11,11 +11,13 @@
 
 use crate::alter::check_free;
 use crate::catalog::{Side, TableDef, TableId, TableSpec, check_as_parent, keys_of};
+use crate::catalog_change::CatalogChange;
 use crate::ddl;
 use crate::ddl::Ddl;
-use crate::ddl::{CatalogChange, NewTrees};
 use crate::error::{Result, TableError};
-use crate::txn::op::CounterChange;
+use crate::new_table;
+use crate::new_table::NewTrees;
+use crate::op::CounterChange;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
@@ -34,7 +36,7 @@ impl Ddl {
             return Err(MysqlError::cannot_add_foreign_key().into());
         }
         let mut new = NewTrees::new(&self.core);
-        let (table, overflow, counters) = ddl::empty_table(&self.core, spec, true, &mut new)?;
+        let (table, overflow, counters) = new_table::empty_table(&self.core, spec, true, &mut new)?;
         let id = table.id;
         ddl::change_catalog(
             &self.core,

@@ -35,9 +35,9 @@
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
+use crate::op::Op;
+use crate::op_run::{RunName, remove_run};
 use crate::run::io_error;
-use crate::txn::op::Op;
-use crate::txn::op_run::{RunName, remove_run};
 use leafline_btree::{BtreeError, CommitTs};
 use leafline_storage::device::{AlignedBuf, BLOCK};
 use leafline_storage::{Env, OpenMode, PageNo, SegmentId, StorageError, UnreadablePage};

@@ -17,10 +17,10 @@
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
-use crate::txn::snapshot::Snapshot;
+use crate::mvcc::snapshot::Snapshot;
 use hashbrown::HashMap;
-use leafline_btree::{CommitTs, Tree};
-use leafline_storage::{PageNo, SegmentId, Store};
+use leafline_btree::{CommitTs, LeafFormat, Tree};
+use leafline_storage::{PageNo, Reservation, SegmentId, SegmentState, Store};
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -242,4 +242,27 @@ impl Trees {
     pub(crate) fn retired(&self) -> usize {
         self.trees.read().values().filter(|tree| tree.retired.is_some()).count()
     }
+}
+
+/// Makes a new, empty, live tree with leaves in `format`.
+pub(crate) fn create_tree(store: &Store, format: LeafFormat) -> Result<Tree> {
+    let mut reservation = tree_reservation(store)?;
+    let segment = store.create_segment(&mut reservation)?;
+    let created = Tree::create(store, &mut reservation, segment, format).and_then(|tree| {
+        store.set_segment_state(&mut reservation, segment, SegmentState::Live)?;
+        Ok(tree)
+    });
+    drop(reservation);
+    match created {
+        Ok(tree) => Ok(tree),
+        Err(error) => {
+            store.drop_segment(segment)?;
+            Err(error.into())
+        }
+    }
+}
+
+/// Reserves enough for creating a segment and its root, and for changing the segment's state.
+pub(crate) fn tree_reservation(store: &Store) -> Result<Reservation> {
+    Ok(store.reserve(4, 4 * store.page_size())?)
 }

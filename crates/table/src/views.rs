@@ -1,8 +1,8 @@
 //! DDL of views.
 
 use crate::catalog::{ViewDef, check_name};
+use crate::catalog_change::CatalogChange;
 use crate::ddl;
-use crate::ddl::CatalogChange;
 use crate::ddl::Ddl;
 use crate::error::Result;
 use leafline_types::MysqlError;

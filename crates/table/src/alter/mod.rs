@@ -31,8 +31,8 @@ use crate::catalog::{
     Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexSpecPart, KeyAlteration, TableDef, TableDraft,
     TableId, TableSpec, ViewDef, check_name, rename_in,
 };
+use crate::catalog_change::CatalogChange;
 use crate::ddl;
-use crate::ddl::CatalogChange;
 use crate::ddl::Ddl;
 use crate::error::{Result, TableError};
 use crate::lock::Excluding;

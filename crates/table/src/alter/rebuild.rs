@@ -9,15 +9,15 @@ use super::rebuilt_rows::RebuiltRows;
 use super::row_numbers::{NumberMap, Numbering};
 use super::{Rebuild, Switch, Target};
 use crate::build::{References, TreeSource};
-use crate::catalog::Partitioning;
-use crate::catalog::{ForeignKeyDef, TableDef, TableId};
+use crate::catalog::{ForeignKeyDef, Partitioning, TableDef, TableId};
+use crate::catalog_change::CatalogChange;
 use crate::ddl;
-use crate::ddl::CatalogChange;
 use crate::ddl::Ddl;
 use crate::error::Result;
+use crate::new_table;
+use crate::op::CounterChange;
 use crate::partition::{Finished, Targets, keep_trees};
 use crate::read::ReadView;
-use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::{CancelToken, Stage};
@@ -137,7 +137,7 @@ impl Ddl {
         let mut table = target.shell(TableId(self.core.counters.new_object()));
         table.keep_histograms(old);
         for index in target.draft.indexes.iter().cloned() {
-            let shape = ddl::index_shape(&self.core, index, &table, target.draft.clustered_key());
+            let shape = new_table::index_shape(&self.core, index, &table, target.draft.clustered_key());
             table.indexes.push(Arc::new(shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
         }
         table

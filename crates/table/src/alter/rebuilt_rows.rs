@@ -6,10 +6,11 @@
 
 use super::RowConverter;
 use super::row_numbers::{AssignedNumbers, NumberMap, Numbering};
-use crate::build::{BuiltTree, Derivation, STEP, SeenRow, SnapshotSource, TreeChanges, TreeSource, Watched};
-use crate::build::{disagreement, sum_of_tree};
-use crate::catalog::PartitionScheme;
-use crate::catalog::TableDef;
+use crate::build::{
+    BuiltTree, Derivation, STEP, SeenRow, SnapshotSource, TreeChanges, TreeSource, Watched, disagreement,
+    sum_of_tree,
+};
+use crate::catalog::{PartitionScheme, TableDef};
 use crate::check::Sum;
 use crate::core::Core;
 use crate::error::{Result, TableError};

@@ -3,15 +3,15 @@
 use super::constraint_check::ConstraintCheck;
 use super::{Switch, Target};
 use crate::build::{BuiltTree, IndexEntries, References, SnapshotSource, TreeSource, build_indexes};
-use crate::catalog::{IndexDef, IndexDraft, IndexPart, TableDef, TableDraft};
-use crate::catalog::{Partition, Partitioning};
+use crate::catalog::{IndexDef, IndexDraft, IndexPart, Partition, Partitioning, TableDef, TableDraft};
+use crate::catalog_change::CatalogChange;
 use crate::ddl;
 use crate::ddl::Ddl;
-use crate::ddl::{CatalogChange, NewTrees};
 use crate::error::{Result, TableError};
-use crate::overflow;
+use crate::new_table;
+use crate::new_table::NewTrees;
+use crate::op::CounterChange;
 use crate::read::ReadView;
-use crate::txn::op::CounterChange;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::Value;
@@ -121,7 +121,7 @@ impl Ddl {
     ) -> Result<TableDef> {
         changed.overflow = stored.overflow;
         if changed.overflow.is_none() {
-            outside.extend(overflow::new_overflow_table(&self.core, &mut changed, new)?);
+            outside.extend(new_table::new_overflow_table(&self.core, &mut changed, new)?);
         }
         Ok(changed)
     }
@@ -141,14 +141,14 @@ impl Ddl {
             let known = |id| of.indexes.iter().position(|index| index.id == id);
             let old = if position == 0 { Some(0) } else { index.existing.and_then(known) };
             let Some(old) = old.and_then(|old| stored.indexes.get(old)) else {
-                let shape = ddl::index_shape(&self.core, index, &changed, clustered_key);
+                let shape = new_table::index_shape(&self.core, index, &changed, clustered_key);
                 // The build fills in root and tree, which are not known yet.
                 added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
                 continue;
             };
             let name = if position == 0 { old.name.clone() } else { index.name.clone() };
             let draft = IndexDraft { name, ..index };
-            let mut shape = ddl::index_shape(&self.core, draft, &changed, clustered_key);
+            let mut shape = new_table::index_shape(&self.core, draft, &changed, clustered_key);
             shape.id = old.id;
             (shape.packing.packed, shape.packing.copies) = (old.packing.packed, old.packing.copies);
             kept.push((position, shape.build(old.tree, old.root, old.valid_from)));

@@ -13,8 +13,8 @@
 use crate::build::{BuiltTree, STEP, finish_builder, new_builder, note_number, numbered};
 use crate::catalog::TableDef;
 use crate::core::Core;
-use crate::ddl::NewTrees;
 use crate::error::{Result, TableError};
+use crate::new_table::NewTrees;
 use crate::run::{EntrySource, Sorter};
 use crate::txn::{asks_for_number, auto_increment_value};
 use leafline_btree::{BulkBuilder, LeafFormat, Tree};

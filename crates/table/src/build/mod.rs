@@ -35,7 +35,7 @@ pub(crate) use indexes::build_indexes;
 pub use loader::{LoadOutcome, TableLoader};
 pub(crate) use loader::{note_number, numbered};
 pub(crate) use online::{
-    BuiltTree, CatchUp, ChangeLogs, Derivation, IndexEntries, SeenRow, SnapshotSource, TreeChanges, Watched,
+    BuiltTree, CatchUp, Derivation, IndexEntries, SeenRow, SnapshotSource, TreeChanges, Watched,
     disagreement, sum_of_tree,
 };
 pub(crate) use references::References;
@@ -44,8 +44,8 @@ pub(crate) use source::TreeSource;
 pub(crate) use table_builder::TableBuilder;
 
 use crate::core::Core;
-use crate::ddl::NewTrees;
 use crate::error::Result;
+use crate::new_table::NewTrees;
 use leafline_btree::{BulkBuilder, LeafFormat, Tree};
 use leafline_storage::{SegmentId, SegmentState};
 
@@ -59,7 +59,7 @@ pub(crate) fn new_builder(
     format: LeafFormat,
     new: &mut NewTrees,
 ) -> Result<(SegmentId, BulkBuilder)> {
-    let mut reservation = crate::txn::recovery::tree_reservation(&core.store)?;
+    let mut reservation = crate::trees::tree_reservation(&core.store)?;
     let segment = core.store.create_segment(&mut reservation)?;
     new.note(segment);
     Ok((segment, BulkBuilder::new(&core.store, segment, FILL_PERCENT, format)?))
@@ -68,7 +68,7 @@ pub(crate) fn new_builder(
 /// Finishes a tree and makes it live.
 pub(crate) fn finish_builder(core: &Core, builder: BulkBuilder) -> Result<Tree> {
     let tree = builder.finish()?;
-    let mut reservation = crate::txn::recovery::tree_reservation(&core.store)?;
+    let mut reservation = crate::trees::tree_reservation(&core.store)?;
     core.store.set_segment_state(&mut reservation, tree.id(), SegmentState::Live)?;
     Ok(tree)
 }

@@ -5,22 +5,21 @@
 //! all sources, including the rows that the table had before, are merged at the end. Secondary entries are
 //! always sorted.
 
-use super::control::BuildControl;
-use super::control::STEP;
+use super::control::{BuildControl, STEP};
 use super::entry_sorters::EntrySorters;
 use super::secondary::build_secondaries;
 use super::source::TreeSource;
 use super::{finish_builder, new_builder};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::core::Core;
-use crate::ddl::NewTrees;
 use crate::error::{Result, TableError};
 use crate::index::entry::duplicate_entry;
+use crate::new_table::NewTrees;
+use crate::op::CounterChange;
 use crate::overflow;
 use crate::overflow::{NewRow, bytes_outside, part_rows};
 use crate::run::{EntrySource, Merge, Sorter};
 use crate::trees::TreeHandle;
-use crate::txn::op::CounterChange;
 use leafline_btree::{BulkBuilder, Tree};
 use leafline_types::{CancelToken, MysqlError, Value};
 use std::sync::Arc;

@@ -4,8 +4,7 @@
 //! changes the definitions of the children, too.
 
 use super::column::ColumnDef;
-use super::definition::ForeignKeyDef;
-use super::definition::{TableDef, TableId};
+use super::definition::{ForeignKeyDef, TableDef, TableId};
 use super::foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
 use super::published::Catalog;
 use super::spec::ForeignKeySpec;

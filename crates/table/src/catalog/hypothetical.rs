@@ -6,8 +6,7 @@
 //! (`DefinitionChanged`).
 
 use super::definition::TableDef;
-use super::index_def::Packing;
-use super::index_def::{IndexDef, IndexShape};
+use super::index_def::{IndexDef, IndexShape, Packing};
 use super::spec::{IndexSpec, MAX_INDEXES, validate_index};
 use crate::error::Result;
 use crate::limits::Limits;

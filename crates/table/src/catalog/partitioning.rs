@@ -8,7 +8,7 @@
 //! | 0..2  | position of the partition among all that the table has, u16  |
 //! | 2..   | clustered key                                                |
 
-use super::definition::{Partition, Partitioning, TableDef};
+use super::definition::{Partition, Partitioning, TableDef, TableOptions};
 use super::partition_scheme::{PartitionScheme, PartitionSpec};
 use crate::error::{Result, TableError};
 use leafline_types::{MysqlError, Value};
@@ -145,5 +145,37 @@ impl TableDef {
     pub fn with_partitions(&self, keeps: impl Fn(usize) -> bool) -> TableDef {
         let partitioning = self.partitioning.as_ref().map(|all| all.narrowed(keeps));
         TableDef { partitioning, ..self.clone() }
+    }
+}
+
+impl TableDef {
+    /// Renames a table together with its partitions.
+    pub(crate) fn rename(&mut self, database: &str, name: &str) {
+        (self.database, self.name) = (database.into(), name.into());
+        let renamed = |table: &Arc<TableDef>| {
+            let mut table = (**table).clone();
+            table.rename(database, name);
+            Arc::new(table)
+        };
+        self.partitioning = self.partitioning.as_ref().map(|partitioning| partitioning.map_tables(renamed));
+    }
+
+    /// A model of a partition of the table: its columns and indexes, without constraints, options and the rest that
+    /// only a writer of rows needs to know.
+    pub(crate) fn as_partition(&self) -> TableDef {
+        TableDef {
+            partitioning: None,
+            partition_of: Some(self.id),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            histograms: Vec::new(),
+            options: TableOptions {
+                pack_keys: self.options.pack_keys,
+                organisation: self.options.organisation,
+                ..TableOptions::default()
+            },
+            overflow: None,
+            ..self.clone()
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The catalog in memory: one immutable value, in which objects are found by name or number.
 
-use super::definition::ForeignKeyDef;
-use super::definition::{TableDef, TableId};
+use super::definition::{ForeignKeyDef, TableDef, TableId};
 use super::view::ViewDef;
 use leafline_types::Collation;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,7 @@
 //! Definitions of tables that are not stored, for binding and planning without a database.
 
 use super::definition::{TableDef, TableId};
-use super::index_def::IndexShape;
-use super::index_def::Packing;
+use super::index_def::{IndexShape, Packing};
 use super::spec::{TableDraft, TableSpec};
 use crate::error::Result;
 use crate::limits::Limits;

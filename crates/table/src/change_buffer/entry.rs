@@ -14,7 +14,7 @@
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
-use crate::txn::op::Op;
+use crate::op::Op;
 use leafline_btree::{
     BufferedEntry, CommitTs, Cursor, Direction, LeafStep, RangeReadAhead, ReadAheadSettings, Tree,
 };

@@ -62,9 +62,9 @@ pub(crate) use host::Host;
 pub use sweep::ChangeBufferStats;
 
 use crate::error::{Result, TableError};
+use crate::op::Op;
 use crate::options::ChangeBuffering;
 use crate::quarantine::Quarantine;
-use crate::txn::op::Op;
 use entry::{Entries, after_tree, buffer_key, decode_head, decode_since, encode, split_key};
 use hashbrown::HashSet;
 use leafline_btree::{BtreeError, BufferedEntry, Change, CommitTs, Direction, Tree, UnpinnedLeaf};

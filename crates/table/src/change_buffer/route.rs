@@ -18,8 +18,8 @@
 use super::ChangeBuffer;
 use super::together::HeldLeaves;
 use crate::error::Result;
+use crate::op::Op;
 use crate::options::ChangeBuffering;
-use crate::txn::op::Op;
 use leafline_btree::{
     BtreeError, BufferedEntry, Change, CommitTs, EntryView, Finger, HeldLeaf, ModifyOutcome, Tree,
     UnpinnedLeaf,

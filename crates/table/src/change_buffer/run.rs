@@ -16,7 +16,7 @@ use super::state::Sources;
 use super::sweep::Sweep;
 use super::{ChangeBuffer, trees_in};
 use crate::error::Result;
-use crate::txn::recovery::{create_tree, tree_reservation};
+use crate::trees::{create_tree, tree_reservation};
 use hashbrown::HashSet;
 use leafline_btree::{BulkBuilder, LeafFormat, Tree};
 use leafline_storage::{SegmentId, SegmentState};

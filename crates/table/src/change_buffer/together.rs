@@ -8,7 +8,7 @@
 use super::ChangeBuffer;
 use super::entry::entry_of;
 use crate::error::Result;
-use crate::txn::op::Op;
+use crate::op::Op;
 use leafline_btree::{BufferedEntry, CommitTs, Finger, HeldLeaf, HoldOutcome, Tree};
 use leafline_storage::PageNo;
 

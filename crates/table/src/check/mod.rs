@@ -27,7 +27,7 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
 use crate::maintenance::Maintenance;
 use crate::read::ReadView;
-use crate::txn::write_set::WriteSet;
+use crate::write_set::WriteSet;
 use leafline_btree::{BtreeError, NodeProgress, ReadAheadSettings};
 use leafline_storage::PageNo;
 pub use leafline_types::words::CheckDepth;

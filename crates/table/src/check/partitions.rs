@@ -1,8 +1,7 @@
 //! Checking a partitioned table: each partition as a table, and whether its rows belong to it.
 
 use super::{CheckDepth, CheckOptions, TableCheck, damage};
-use crate::catalog::TableDef;
-use crate::catalog::{Partition, Partitioning};
+use crate::catalog::{Partition, Partitioning, TableDef};
 use crate::error::Result;
 use crate::maintenance::Maintenance;
 use crate::read::ReadView;

@@ -4,8 +4,7 @@
 //! That finds every cycle: all other waits began before, and none of them can end while the caller holds the latch
 //! `waits`.
 
-use super::owner::{OwnerId, OwnerState};
-use super::table::LockKey;
+use super::owner_state::{LockKey, OwnerId, OwnerState};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;

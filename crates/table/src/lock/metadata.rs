@@ -17,8 +17,8 @@
 //! # Latch order
 //! The list of sessions, then a session's uses, then a shard of the lock table.
 
-use super::owner::OwnerState;
-use super::table::{LockKey, LockTable};
+use super::owner_state::{LockKey, OwnerState};
+use super::table::LockTable;
 use super::{LockError, LockLimits, LockMode, Modes};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

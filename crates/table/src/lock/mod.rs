@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `table` | the table of all locks: granting, waiting, releasing |
 //! | `deadlock` | the waits-for graph, and the choice of a victim |
-//! | `owner` | the locks of one transaction, and its sleep |
+//! | `owner` | the locks of one transaction |
+//! | `owner_state` | an owner as others see it, and its sleep |
 //! | `metadata` | locks on tables by name, which keep DDL from tables in use |
 //!
 //! # Latch order
@@ -19,6 +20,7 @@
 pub(crate) mod deadlock;
 pub(crate) mod metadata;
 pub(crate) mod owner;
+mod owner_state;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;

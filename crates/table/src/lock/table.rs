@@ -11,7 +11,7 @@
 //! many of them as transactions.
 
 use super::deadlock::Waits;
-use super::owner::{OwnerId, OwnerState, Woken};
+use super::owner_state::{LockKey, OwnerId, OwnerState, Woken};
 use super::{Granted, LockError, LockLimits, LockMode, Modes};
 use crate::limits::LOCK_BYTES;
 use crate::memory::{MemoryAccount, Terms};
@@ -31,10 +31,6 @@ const SHARDS: usize = 128;
 static TERMS: Terms = Terms { allowance: 256 << 10, step: (128 << 10, 2 << 20), yields: false };
 /// Memory is returned when less than one part in this many is in use.
 const MOSTLY_UNUSED: u64 = 4;
-
-/// The object of a lock, as a hash.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct LockKey(u64);
 
 #[derive(Debug)]
 struct Lock {

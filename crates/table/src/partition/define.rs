@@ -1,5 +1,4 @@
-//! The definitions of partitions: how a new table gets them, how they follow their table through the catalog, and
-//! their DDL.
+//! DDL of partitions.
 //!
 //! Adding, dropping, truncating and exchanging partitions changes only the catalog, however many rows they hold, and
 //! makes empty trees where they are needed. To divide rows anew, the engine reads the partitions concerned and builds
@@ -7,16 +6,15 @@
 
 use super::rebuild::{StoredRows, Target, keep_trees, partition_shell};
 use crate::build::{BuildControl, TreeSource};
-use crate::catalog::PartitionScheme;
-use crate::catalog::{Catalog, TableDef, TableId, TableOptions};
-use crate::catalog::{Partition, Partitioning};
-use crate::core::Core;
+use crate::catalog::{Partition, PartitionScheme, Partitioning, TableDef};
+use crate::catalog_change::CatalogChange;
 use crate::ddl;
 use crate::ddl::Ddl;
-use crate::ddl::{CatalogChange, NewTrees};
 use crate::error::{Result, TableError};
+use crate::new_table;
+use crate::new_table::NewTrees;
+use crate::op::CounterChange;
 use crate::run::EntrySource;
-use crate::txn::op::CounterChange;
 use leafline_types::{CancelToken, MysqlError, Stage};
 use std::sync::Arc;
 
@@ -32,70 +30,6 @@ pub struct PartitionChange {
     pub moved: Vec<usize>,
     /// The memory that moving rows may use, and the token that cancels it.
     pub control: BuildControl,
-}
-
-impl TableDef {
-    /// Renames a table together with its partitions.
-    pub(crate) fn rename(&mut self, database: &str, name: &str) {
-        (self.database, self.name) = (database.into(), name.into());
-        let renamed = |table: &Arc<TableDef>| {
-            let mut table = (**table).clone();
-            table.rename(database, name);
-            Arc::new(table)
-        };
-        self.partitioning = self.partitioning.as_ref().map(|partitioning| partitioning.map_tables(renamed));
-    }
-
-    /// A model of a partition of the table: its columns and indexes, without constraints, options and the rest that
-    /// only a writer of rows needs to know.
-    pub(crate) fn as_partition(&self) -> TableDef {
-        TableDef {
-            partitioning: None,
-            partition_of: Some(self.id),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            histograms: Vec::new(),
-            options: TableOptions {
-                pack_keys: self.options.pack_keys,
-                organisation: self.options.organisation,
-                ..TableOptions::default()
-            },
-            overflow: None,
-            ..self.clone()
-        }
-    }
-}
-
-impl CatalogChange {
-    /// Adds and removes partitions as the definitions of their tables require.
-    pub(crate) fn follow_partitions(&mut self, before: &Catalog) {
-        let partitions = |table: &TableDef| {
-            let all = table.partitioning.iter().flat_map(|partitioning| partitioning.partitions.iter());
-            all.map(|partition| partition.table.clone()).collect::<Vec<_>>()
-        };
-        let mut put: Vec<TableId> = self.put_tables.iter().map(|table| table.id).collect();
-        let mut new = Vec::new();
-        for table in self.put_tables.iter().flat_map(partitions) {
-            let is_known = before.table_by_id(table.id).is_some_and(|known| Arc::ptr_eq(known, &table));
-            if !put.contains(&table.id) {
-                put.push(table.id);
-                if !is_known {
-                    new.push((*table).clone());
-                }
-            }
-        }
-        let replaced = self.put_tables.iter().filter_map(|table| before.table_by_id(table.id));
-        let gone = replaced.chain(&self.remove_tables).flat_map(|table| partitions(table));
-        let gone: Vec<Arc<TableDef>> = gone.filter(|table| !put.contains(&table.id)).collect();
-        self.put_tables.extend(new);
-        for table in gone {
-            // The definition in force.
-            let table = before.table_by_id(table.id).expect("partitions of a table that is there are there");
-            if !self.remove_tables.iter().any(|removed| removed.id == table.id) {
-                self.remove_tables.push(table.clone());
-            }
-        }
-    }
 }
 
 impl Ddl {
@@ -120,7 +54,7 @@ impl Ddl {
                         .clone()
                 }
                 None if change.moved.is_empty() => {
-                    let (empty, values) = ddl::emptied(&self.core, &model, &mut new)?;
+                    let (empty, values) = new_table::emptied(&self.core, &model, &mut new)?;
                     put_tables.extend(values);
                     Arc::new(empty)
                 }
@@ -251,40 +185,5 @@ impl Ddl {
         ddl::change_catalog(&self.core, CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         drop(closed);
         ddl::after_drop(&self.core)
-    }
-}
-
-/// Gives a new table empty partitions. Returns their overflow tables.
-pub(crate) fn add_empty_partitions(
-    core: &Core,
-    table: &mut TableDef,
-    scheme: &Arc<PartitionScheme>,
-    new: &mut NewTrees,
-) -> Result<Vec<TableDef>> {
-    let model = table.as_partition();
-    let (mut partitions, mut overflow) = (Vec::new(), Vec::new());
-    for number in 0..scheme.tables() {
-        let (partition, values) = ddl::emptied(core, &model, new)?;
-        partitions.push(Partition { number, table: Arc::new(partition) });
-        overflow.extend(values);
-    }
-    table.partitioning = Some(Partitioning { scheme: scheme.clone(), partitions: partitions.into() });
-    Ok(overflow)
-}
-
-/// Updates the definitions of partitions inside their tables in `catalog`, for every table that a change
-/// concerns.
-pub(crate) fn link_partitions(catalog: &mut Catalog, change: &CatalogChange) {
-    let mut linked: Vec<TableId> = Vec::new();
-    for table in &change.put_tables {
-        linked.extend(if table.is_partitioned() { Some(table.id) } else { table.partition_of });
-    }
-    linked.sort_unstable();
-    linked.dedup();
-    for id in linked {
-        let Some(table) = catalog.table_by_id(id).cloned() else { continue };
-        let current = |table: &Arc<TableDef>| catalog.table_by_id(table.id).unwrap_or(table).clone();
-        let partitioning = table.partitioning.as_ref().map(|all| all.map_tables(current));
-        catalog.put_table(Arc::new(TableDef { partitioning, ..(*table).clone() }));
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! A partition is a table of its own, with trees, locks, versions and counters like any other, but no statement can
 //! name it. The table that has the name holds no rows, and its indexes have no trees, so that code that reads rows
-//! from it gets an error. The table knows how rows are divided ([`PartitionScheme`](crate::PartitionScheme)) and which tables hold them
-//! ([`Partitioning`](crate::Partitioning), `catalog::partitioning`). An index that is unique in every partition is unique in the table, because every unique key
-//! must contain the columns that decide about the partition (error 1503).
+//! from it gets an error. The table knows how rows are divided ([`PartitionScheme`](crate::PartitionScheme)) and which
+//! tables hold them ([`Partitioning`](crate::Partitioning), `catalog::partitioning`). An index that is unique in every
+//! partition is unique in the table, because every unique key must contain the columns that decide about the partition
+//! (error 1503).
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,15 +1,15 @@
 //! Writes the rows of an altered table to the new tables that hold them.
 
 use crate::build::{BuildControl, TableBuilder};
-use crate::catalog::PartitionScheme;
-use crate::catalog::{TableDef, TableId};
+use crate::catalog::{PartitionScheme, TableDef, TableId};
 use crate::core::Core;
-use crate::ddl::NewTrees;
 use crate::error::{Result, TableError};
+use crate::new_table;
+use crate::new_table::NewTrees;
+use crate::op::CounterChange;
 use crate::overflow;
 use crate::overflow::{joined, part_of_payload, values_of_row};
 use crate::trees::TreeHandle;
-use crate::txn::op::CounterChange;
 use leafline_types::Value;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl<'e> Target<'e> {
     ) -> Result<Target<'e>> {
         let mut table = shell.clone();
         let mut new = NewTrees::new(core);
-        let outside = overflow::new_overflow_table(core, &mut table, &mut new)?;
+        let outside = new_table::new_overflow_table(core, &mut table, &mut new)?;
         let values = outside.clone().map(Arc::new);
         let builder = TableBuilder::sharing(core, &table, values, among, control)?;
         Ok(Target { table, outside, core, builder, new, keeps_empty: false })

@@ -52,8 +52,18 @@ impl EntryVisitor for OneByOne<'_> {
     }
 }
 
+impl ReadView {
+    /// Makes a cursor over the entries of an index, positioned before the first one.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` (1412) if the index is newer than the snapshot or does not exist any more.
+    pub fn entries(&self, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
+        EntryCursor::new(self, table, index)
+    }
+}
+
 impl EntryCursor {
-    pub(super) fn new(view: &ReadView, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
+    fn new(view: &ReadView, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
         let tree = view.core.trees.for_reading(index, &view.snapshot)?;
         Self::on(view, table, index, tree, view.has_writes(table.id))
     }

@@ -4,6 +4,7 @@
 //! path reads through an [`EntryCursor`] or [`ReadView::fetch`]; programs without SQL use a [`RowReader`].
 
 mod cursor;
+mod decide;
 mod fetch;
 mod in_place;
 mod locators;

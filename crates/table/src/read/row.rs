@@ -2,8 +2,8 @@
 
 use crate::catalog::TableId;
 use crate::error::{Result, TableError};
-use crate::txn::RegisteredSnapshot;
-use crate::txn::versions::{Found, VersionStore};
+use crate::mvcc::RegisteredSnapshot;
+use crate::mvcc::versions::{Found, VersionStore};
 use leafline_btree::EntryView;
 use std::sync::Arc;
 

@@ -1,11 +1,10 @@
 //! The view of the data that a statement reads.
 
-use super::cursor::EntryCursor;
-use crate::catalog::{IndexDef, TableDef, TableId};
+use crate::catalog::{IndexDef, TableId};
 use crate::core::Core;
 use crate::error::Result;
-use crate::txn::RegisteredSnapshot;
-use crate::txn::write_set::{OverlayEntry, State, WriteSet};
+use crate::mvcc::RegisteredSnapshot;
+use crate::write_set::{OverlayEntry, State, WriteSet};
 use leafline_btree::ReadAheadSettings;
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -63,14 +62,6 @@ impl ReadView {
         &self.snapshot
     }
 
-    /// Makes a cursor over the entries of an index, positioned before the first one.
-    ///
-    /// # Errors
-    /// `DefinitionChanged` (1412) if the index is newer than the snapshot or does not exist any more.
-    pub fn entries(&self, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
-        EntryCursor::new(self, table, index)
-    }
-
     /// Returns whether the view contains own writes to `table`.
     pub(super) fn has_writes(&self, table: TableId) -> bool {
         self.as_of > 1 && self.writes.read().has_table(table)
@@ -90,7 +81,7 @@ impl ReadView {
     /// Prepares own writes to be read in the order of `index`.
     pub(super) fn prepare(&self, table: TableId, index: &IndexDef) -> Result<()> {
         if !self.writes.read().has_view(table, index) {
-            self.writes.write().build_view(&self.core, table, index)?;
+            self.writes.write().build_view(self.core.write_set_space(), table, index)?;
         }
         Ok(())
     }

@@ -5,10 +5,10 @@
 //! recovery ([`crate::txn::apply`]).
 
 use crate::error::{Result, TableError};
+use crate::op::Op;
+use crate::op_run::{OpRun, RunName, RunPosition};
 use crate::quarantine::Quarantined;
 use crate::run::{EntrySource, Merge, Sorter};
-use crate::txn::op::Op;
-use crate::txn::op_run::{OpRun, RunName, RunPosition};
 use leafline_btree::{CommitTs, EntryView, Salvage};
 use leafline_storage::{Env, SegmentId, StorageError};
 use std::io;

@@ -17,17 +17,18 @@ use super::pending::PendingRows;
 use super::report::{Rescue, TableRepair};
 use super::salvage::{Source, build};
 use crate::catalog::{CatalogRow, TableDef, TableId, decode_remains};
+use crate::catalog_change::CatalogChange;
 use crate::core::Core;
 use crate::counters::Counters;
 use crate::ddl;
 use crate::ddl::Ddl;
-use crate::ddl::{CatalogChange, NewTrees};
 use crate::error::{Result, TableError};
 use crate::maintenance::Maintenance;
+use crate::new_table;
+use crate::new_table::NewTrees;
+use crate::op::CounterChange;
 use crate::options::EngineOptions;
-use crate::overflow;
 use crate::quarantine::{Quarantine, Quarantined};
-use crate::txn::op::CounterChange;
 use crate::txn::recovery::{Pending, Replay};
 use leafline_btree::{KeyRange, Tree, TreeRedo};
 use leafline_storage::{Env, HandlerId, PageNo, RedoHandler, SalvagedStore, SegmentId, SegmentState, Store};
@@ -123,7 +124,7 @@ impl Maintenance {
         copy.overflow = table.overflow.and_then(|overflow| moved.get(&overflow).copied());
         let overflow = match copy.overflow {
             // The old overflow table is lost.
-            None => overflow::new_overflow_table(&self.core, &mut copy, &mut new)?,
+            None => new_table::new_overflow_table(&self.core, &mut copy, &mut new)?,
             Some(_) => None,
         };
         let source = Source { env: &damaged.env, tree: clustered.tree, known: &known };

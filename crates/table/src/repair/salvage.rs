@@ -6,12 +6,12 @@ use crate::build::{BuildControl, EntrySorters, build_secondaries, finish_builder
 use crate::catalog::{IndexDef, TableDef};
 use crate::check::damage;
 use crate::core::Core;
-use crate::ddl::NewTrees;
 use crate::error::{Result, TableError};
 use crate::index::entry::{describe_entry, read_row, row_id_of};
+use crate::new_table::NewTrees;
 use crate::quarantine::Quarantined;
 use crate::read::ReadView;
-use crate::txn::write_set::WriteSet;
+use crate::write_set::WriteSet;
 use leafline_btree::{BulkBuilder, KeyRange, Salvage};
 use leafline_storage::{Env, SegmentId};
 use std::collections::BTreeMap;

@@ -6,12 +6,13 @@
 
 use crate::alter::Alteration;
 use crate::build::BuildControl;
-use crate::catalog::{IndexSpecKind, TableSpec};
-use crate::catalog::{PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, locator_in_partition};
+use crate::catalog::{
+    IndexSpecKind, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, TableSpec,
+    locator_in_partition,
+};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::options::ChangeBuffering;
-use crate::options::EngineOptions;
+use crate::options::{ChangeBuffering, EngineOptions};
 use crate::partition::PartitionChange;
 use crate::testing::*;
 use crate::{Direction, Isolation, TxnMode};

@@ -4,8 +4,7 @@
 
 use crate::catalog::TableDef;
 use crate::engine::Engine;
-use crate::options::ChangeBuffering;
-use crate::options::EngineOptions;
+use crate::options::{ChangeBuffering, EngineOptions};
 use crate::testing::*;
 use crate::{CheckDepth, CheckOptions, Direction, Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;

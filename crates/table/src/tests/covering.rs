@@ -3,7 +3,7 @@
 
 use super::builds::Same;
 use crate::catalog::{ColumnDef, IndexSpecKind, TableDef, TableSpec};
-use crate::ddl::CatalogChange;
+use crate::catalog_change::CatalogChange;
 use crate::index::entry::clustered_entry;
 use crate::read::ReadView;
 use crate::testing::*;

@@ -2,8 +2,8 @@
 //! DDL.
 
 use crate::catalog::*;
+use crate::op::Op;
 use crate::testing::*;
-use crate::txn::op::Op;
 use crate::txn::{CommitPlan, commit_plan};
 use crate::{Direction, Engine, Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;

@@ -3,17 +3,18 @@
 
 use crate::catalog::TableId;
 use crate::change_buffer::ChangeBuffer;
+use crate::mvcc::clock::Clock;
+use crate::mvcc::history_memory::HistoryMemory;
+use crate::mvcc::versions::VersionStore;
+use crate::op::{CommitRecord, Op};
+use crate::op_run::{OpRun, RunPosition};
 use crate::options::ChangeBuffering;
 use crate::quarantine::Quarantine;
 use crate::testing::{scale, seed};
+use crate::trees::create_tree;
 use crate::txn::apply::{Applier, reapply};
-use crate::txn::clock::Clock;
-use crate::txn::history_memory::HistoryMemory;
 use crate::txn::large::finish_commit_by_reference;
-use crate::txn::op::{CommitRecord, Op};
-use crate::txn::op_run::{OpRun, RunPosition};
-use crate::txn::recovery::{create_tree, finish_commit};
-use crate::txn::versions::VersionStore;
+use crate::txn::recovery::finish_commit;
 use leafline_btree::{CommitTs, Direction, LeafFormat, LeafStep, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, HandlerId, LogicalReplay, LsnRange, ReplayError, SegmentId, Store};

@@ -1,15 +1,15 @@
 //! Bits that flip on the medium: a check finds them, and a repair loses no more than the pages concerned.
 
 use crate::catalog::TableDef;
+use crate::catalog_change::CatalogChange;
 use crate::check::{CheckDepth, CheckOptions, TableCheck};
-use crate::ddl::CatalogChange;
 use crate::engine::Engine;
 use crate::error::TableError;
+use crate::op::CounterChange;
 use crate::repair::TableRepair;
 use crate::testing::{
     self, Entry, create, keyed_spec, open, other_spec, prefix_spec, row, scan, transact, view,
 };
-use crate::txn::op::CounterChange;
 use leafline_btree::{Direction, node::Node};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, OpenMode, PageKind, PageNo, SegmentId, page};

@@ -9,10 +9,10 @@
 //! deleted outright, because no snapshot is left that could ask for it. Commits in doubt never conflict with each
 //! other, nor with later commits: a conflicting one would have been appended after their end record.
 
-use super::op::Op;
-use super::versions::{Version, VersionStore};
 use crate::change_buffer::ChangeBuffer;
 use crate::error::Result;
+use crate::mvcc::versions::{Version, VersionStore};
+use crate::op::Op;
 use leafline_btree::{Change, CommitTs, EntryView, Tree};
 use leafline_storage::{Reservation, SegmentId};
 use std::borrow::Cow;

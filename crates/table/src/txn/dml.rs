@@ -1,16 +1,17 @@
 //! Inserting, updating and deleting rows: checks unique keys, then writes to the write set.
 
+use super::Transaction;
 use super::partition_writes::Home;
 use super::unique::{CommittedRow, check_clustered};
-use super::write_set::{NOW, State};
-use super::{Numbering, Transaction};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::core::Core;
+use crate::counters::Numbering;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, duplicate_entry, entry_of_row, row_id_of};
 use crate::lock::LockMode;
 use crate::overflow;
 use crate::overflow::NewRow;
+use crate::write_set::{NOW, State};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -349,7 +350,7 @@ impl Transaction {
 
     pub(super) fn put(&mut self, table: &Arc<TableDef>, key: &[u8], base: State, after: State) -> Result<()> {
         let mut writes = self.writes.write();
-        writes.make_room(&self.core)?;
+        writes.make_room(self.core.write_set_space())?;
         writes.put_row(table, key, base, after)
     }
 

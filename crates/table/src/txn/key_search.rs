@@ -10,10 +10,11 @@
 //!   row locked, which is when the commit is applied, and begins again.
 //! - These ghosts cannot disappear before, because the snapshot that tells them from others is in use meanwhile.
 
-use super::{RegisteredSnapshot, Transaction};
+use super::Transaction;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
 use crate::index::entry::locator_of_entry;
+use crate::mvcc::RegisteredSnapshot;
 use leafline_btree::{CommitTs, Direction, LeafStep};
 use leafline_types::{Value, encode_part, prefix_successor};
 use std::sync::Arc;

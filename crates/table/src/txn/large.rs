@@ -1,6 +1,6 @@
 //! Commit by reference: commits with too many operations for one log record.
 //!
-//! The operations are written to a file ([`super::op_run`]) in the order of trees and keys. The file is durable
+//! The operations are written to a file ([`crate::op_run`]) in the order of trees and keys. The file is durable
 //! before the commit record, which only names it, is appended. The operations are then applied from the file. Log
 //! space is reserved a piece at a time. Before each piece, a progress record says how far the commit is, so that
 //! checkpoints can pass what it has logged, and the log is never too small for it. Recovery continues from the last
@@ -17,20 +17,20 @@
 //! Pages are not read in beforehand, because there may be more than memory holds. An unreadable page stops the store.
 
 use super::apply::{MORE_LOG_BYTES, together};
-use super::commit::CommitPlan;
-use super::op::{CommitRecord, END_RECORD, Op, encode_end};
-use super::op_run::{
-    OpRun, PROGRESS_LOG_BYTES, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord,
-    RunPosition,
-};
+use super::plan::CommitPlan;
 use super::room;
 use super::splits::{BRANCH_OVERHEAD, SplitEstimate};
 use crate::change_buffer::ChangeBuffer;
 use crate::core::Core;
 use crate::error::{Result, TableError};
+use crate::mvcc::clock::Clock;
+use crate::op::{CommitRecord, END_RECORD, Op, encode_end};
+use crate::op_run::{
+    OpRun, PROGRESS_LOG_BYTES, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord,
+    RunPosition,
+};
 use crate::quarantine::Quarantine;
 use crate::run::EntrySource;
-use crate::txn::clock::Clock;
 use crate::txn::relief;
 use leafline_btree::{CommitTs, Rehearsal, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError, Store};
@@ -77,7 +77,7 @@ pub(super) fn commit_by_reference(
         other => other?,
     }
     run.keep()?;
-    plan.keep_to_leaves(core, &others);
+    others.keep_to_leaves(core, plan);
     let _stops = core.store.stop_on_panic("a commit was made");
     let committed = append_and_apply(core, plan, &mut record, &run, &mut reservation, purge_before, publish);
     drop((reservation, others));

@@ -13,14 +13,15 @@
 use super::outside::CurrentRows;
 use super::partition_writes::Home;
 use super::unique::{CommittedRow, check_clustered};
-use super::write_set::{NOW, WriteSet};
-use super::{Isolation, RegisteredSnapshot, Transaction};
+use super::{Isolation, Transaction};
 use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::error::Result;
 use crate::index::entry::unique_prefix;
 use crate::lock::owner::RowLock;
 use crate::lock::{LockError, LockLimits, LockOwner, LockStrength, LockWait};
+use crate::mvcc::RegisteredSnapshot;
+use crate::write_set::{NOW, WriteSet};
 use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;

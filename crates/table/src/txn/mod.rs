@@ -6,52 +6,44 @@
 //! releases the locks, and waits until the record is durable. There is no undo.
 
 pub(crate) mod apply;
-pub(crate) mod clock;
 mod commit;
 mod dml;
-pub(crate) mod gates;
-pub(crate) mod ghosts;
-pub(crate) mod history_memory;
 mod key_search;
 pub(crate) mod large;
 mod locking;
-pub(crate) mod op;
-pub(crate) mod op_run;
 mod outside;
 mod partition_writes;
+mod plan;
 pub(crate) mod purge;
 pub(crate) mod recovery;
 mod references;
 pub(crate) mod relief;
 mod room;
-pub(crate) mod snapshot;
 mod splits;
 pub(crate) mod transactions;
 mod unique;
-pub(crate) mod versions;
 mod watch;
-pub(crate) mod write_set;
 
-pub use clock::RegisteredSnapshot;
 pub use commit::CommitOutcome;
-pub(crate) use commit::{CommitPlan, commit_plan};
+pub(crate) use commit::commit_plan;
 pub use dml::InsertOutcome;
 pub(crate) use dml::{asks_for_number, auto_increment_value, new_auto_increment};
 pub use key_search::KeySearch;
 pub use locking::{Locked, LockedRow, LookedUp, RowLocker};
-pub use snapshot::Snapshot;
+pub(crate) use plan::CommitPlan;
 pub use transactions::Transactions;
 pub use watch::{TransactionFigures, TransactionWatch};
-pub use write_set::Mark;
 
 use crate::catalog::TableDef;
 use crate::core::Core;
+use crate::counters::Numbering;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockOwner};
+use crate::mvcc::RegisteredSnapshot;
 use crate::read::ReadView;
+use crate::write_set::{Mark, WriteSet};
 use parking_lot::RwLock;
 use std::sync::Arc;
-use write_set::WriteSet;
 
 /// The isolation level, which decides when a transaction takes its snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -71,32 +63,6 @@ pub enum TxnMode {
     ReadWrite,
     /// Read only: a write is error 1792.
     ReadOnly,
-}
-
-/// The numbers that AUTO_INCREMENT columns get: `offset`, and every `increment`th number after it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Numbering {
-    /// At least 1.
-    pub increment: u64,
-    /// The offset; modulo the increment if it is larger.
-    pub offset: u64,
-}
-
-impl Default for Numbering {
-    /// Every number.
-    fn default() -> Numbering {
-        Numbering { increment: 1, offset: 1 }
-    }
-}
-
-impl Numbering {
-    /// The first of the numbers that is at least `next`.
-    pub(crate) fn from(self, next: u64) -> u64 {
-        let increment = self.increment.max(1);
-        let (wanted, has) = (self.offset % increment, next % increment);
-        let gap = if wanted >= has { wanted - has } else { increment - (has - wanted) };
-        next.saturating_add(gap)
-    }
 }
 
 /// The beginning of a statement, for [`Transaction::rollback_statement`].

@@ -2,17 +2,18 @@
 //!
 //! The lock on a row covers the overflow values it refers to: their parts are written without locks of their own.
 
+use super::Transaction;
 use super::unique::{CommittedRow, check_clustered};
-use super::write_set::{NOW, State, WriteSet};
-use super::{RegisteredSnapshot, Transaction};
 use crate::catalog::TableDef;
 use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::clustered_entry;
+use crate::mvcc::RegisteredSnapshot;
 use crate::overflow;
 use crate::overflow::{
     NewRow, bytes_outside, joined, part_key, part_of_payload, part_rows, parts, values_of_row,
 };
+use crate::write_set::{NOW, State, WriteSet};
 use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;

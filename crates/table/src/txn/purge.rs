@@ -1,12 +1,12 @@
 //! Purge: removes deleted rows and entries once no snapshot can need them.
 //!
-//! A deleted row or entry stays as a ghost. The commit that deleted it adds it to a queue ([`super::ghosts`]). When
-//! the ghost's timestamp is below the bound, it is removed from its tree. Old versions of rows and retired trees are
-//! removed in the same way.
+//! A deleted row or entry stays as a ghost. The commit that deleted it adds it to a queue ([`crate::mvcc::ghosts`]).
+//! When the ghost's timestamp is below the bound, it is removed from its tree. Old versions of rows and retired trees
+//! are removed in the same way.
 
-use super::ghosts::{Ghost, GhostChunk};
 use crate::core::Core;
 use crate::error::{Result, TableError};
+use crate::mvcc::ghosts::{Ghost, GhostChunk};
 use crate::txn::relief;
 use leafline_btree::CommitTs;
 use leafline_storage::StorageError;

@@ -8,23 +8,23 @@
 //! being built, and dropped trees that were still read at the crash).
 
 use super::apply::reapply;
-use super::clock::Clock;
 use super::large::finish_commit_by_reference;
-use super::op::{COMMIT_RECORD, CommitRecord, END_RECORD, END_RECORD_BYTES, Op, decode_end, encode_end};
-use super::op_run::{
+use crate::catalog::{CatalogRow, IndexDef, decode_catalog};
+use crate::change_buffer::ChangeBuffer;
+use crate::core::Recovered;
+use crate::counters::CounterState;
+use crate::error::{Result, TableError};
+use crate::mvcc::clock::Clock;
+use crate::op::{COMMIT_RECORD, CommitRecord, END_RECORD, END_RECORD_BYTES, Op, decode_end, encode_end};
+use crate::op_run::{
     OpRun, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord, RunName, RunPosition,
     remove_leftovers,
 };
-use crate::catalog::{Catalog, CatalogRow, IndexDef, decode_catalog};
-use crate::change_buffer::ChangeBuffer;
-use crate::counters::CounterState;
-use crate::error::{Result, TableError};
 use crate::quarantine::{Quarantine, Quarantined};
-use crate::trees::{Refusal, Trees};
+use crate::trees::{Refusal, Trees, create_tree};
 use leafline_btree::{CommitTs, Direction, LeafFormat, LeafStep, Tree};
 use leafline_storage::{
-    Env, LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Reservation, SegmentId, SegmentInfo,
-    SegmentState, Store,
+    Env, LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, SegmentId, SegmentInfo, SegmentState, Store,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -123,15 +123,6 @@ impl LogicalReplay for Replay {
         }
         Ok(())
     }
-}
-
-/// The state from which an engine starts.
-pub(crate) struct Recovered {
-    pub(crate) catalog_tree: Tree,
-    pub(crate) catalog: Catalog,
-    pub(crate) trees: Trees,
-    pub(crate) quarantine: Quarantine,
-    pub(crate) change_buffer: Arc<ChangeBuffer>,
 }
 
 impl Recovered {
@@ -265,29 +256,6 @@ fn catalog_tree(store: &Store) -> Result<Tree> {
         Some(segment) => Ok(Tree::open(store, segment.id, segment.root)?),
         None => create_tree(store, LeafFormat::Plain),
     }
-}
-
-/// Makes a new, empty, live tree with leaves in `format`.
-pub(crate) fn create_tree(store: &Store, format: LeafFormat) -> Result<Tree> {
-    let mut reservation = tree_reservation(store)?;
-    let segment = store.create_segment(&mut reservation)?;
-    let created = Tree::create(store, &mut reservation, segment, format).and_then(|tree| {
-        store.set_segment_state(&mut reservation, segment, SegmentState::Live)?;
-        Ok(tree)
-    });
-    drop(reservation);
-    match created {
-        Ok(tree) => Ok(tree),
-        Err(error) => {
-            store.drop_segment(segment)?;
-            Err(error.into())
-        }
-    }
-}
-
-/// Reserves enough for creating a segment and its root, and for changing the segment's state.
-pub(crate) fn tree_reservation(store: &Store) -> Result<Reservation> {
-    Ok(store.reserve(4, 4 * store.page_size())?)
 }
 
 fn catalog_rows(tree: &Tree) -> Result<Vec<CatalogRow>> {

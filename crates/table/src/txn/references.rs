@@ -13,11 +13,11 @@
 
 use super::Transaction;
 use super::key_search::KeySearch;
-use super::write_set::NOW;
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::index::entry::locator_of_entry;
 use crate::lock::LockStrength;
+use crate::write_set::NOW;
 use leafline_types::{KeyPart, Value, encode_part};
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ impl Transaction {
         let (table, index) = (search.table().id, search.index());
         if self.writes.read().has_table(table) {
             if !self.writes.read().has_view(table, index) {
-                self.writes.write().build_view(&self.core, table, index)?;
+                self.writes.write().build_view(self.core.write_set_space(), table, index)?;
             }
             let range = (batch.from.as_slice(), batch.until.as_deref());
             for own in self.writes.read().overlay(table, index, range, false, NOW, usize::MAX)? {

@@ -11,8 +11,8 @@
 //! The caller holds no latch, and asks before the operations of a commit are applied. How much an operation saves is
 //! known only when it is applied, and a commit may save more than fits in memory.
 
-use super::op::Op;
 use crate::core::Core;
+use crate::op::Op;
 use std::sync::atomic::Ordering;
 
 /// If no room could be made, the next attempt comes after this part of the limit was used.

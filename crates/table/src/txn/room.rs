@@ -10,12 +10,12 @@
 //! done (`Core::room`), because others would use the free space of leaves.
 
 use super::apply::change_of;
-use super::commit::CommitPlan;
-use super::op::{END_RECORD_BYTES, Op};
+use super::plan::{CommitPlan, SMALL_COMMIT};
 use super::splits::SplitEstimate;
 use crate::change_buffer::ChangeBuffer;
 use crate::core::Core;
 use crate::error::Result;
+use crate::op::{END_RECORD_BYTES, Op};
 use leafline_btree::{CommitTs, Rehearsal};
 use leafline_storage::{PageNo, Reservation, StorageError};
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
@@ -26,6 +26,15 @@ pub(super) enum TreeAccess<'e> {
     Shared { _room: RwLockReadGuard<'e, ()> },
     /// None.
     Exclusive { _room: RwLockWriteGuard<'e, ()> },
+}
+
+impl TreeAccess<'_> {
+    /// Makes the commit buffer nothing if its operations were rehearsed on the leaves.
+    pub(super) fn keep_to_leaves(&self, core: &Core, plan: &mut CommitPlan) {
+        if let TreeAccess::Exclusive { .. } = self {
+            plan.bufferable.retain(|tree| core.change_buffer.is_pending(*tree));
+        }
+    }
 }
 
 /// Makes an ample reservation. If the disk has no room for that, makes an exact one and excludes others.
@@ -44,9 +53,6 @@ pub(super) fn find<T>(
         reserved => Ok((reserved?, TreeAccess::Shared { _room: room })),
     }
 }
-
-/// The number of operations on a tree up to which the worst case of each is reserved.
-pub(super) const SMALL_COMMIT: usize = 16;
 
 /// An amount of pages and log bytes.
 #[derive(Clone, Copy, Default)]

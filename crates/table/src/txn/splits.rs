@@ -4,7 +4,7 @@
 //! neighbouring pages together hold more than one page. The number of pages in the end, and thus the number of
 //! splits, is therefore bounded by the bytes added: those of entries on leaves, those of separators on branches.
 
-use super::op::Op;
+use crate::op::Op;
 use leafline_btree::Tree;
 use leafline_storage::PageNo;
 

@@ -7,13 +7,13 @@
 //! commit that is not fully applied: see [`super::key_search`].
 
 use super::Transaction;
-use super::clock::RegisteredSnapshot;
 use super::key_search::KeySearch;
-use super::write_set::NOW;
 use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::error::Result;
 use crate::index::entry::{locator_of_entry, unique_prefix};
+use crate::mvcc::clock::RegisteredSnapshot;
+use crate::write_set::NOW;
 use leafline_btree::EntryView;
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ impl Transaction {
         let written = self.writes.read().has_table(table.id);
         if written {
             if !self.writes.read().has_view(table.id, index) {
-                self.writes.write().build_view(&self.core, table.id, index)?;
+                self.writes.write().build_view(self.core.write_set_space(), table.id, index)?;
             }
             // Only one of the keys with this prefix can be live, but any number may be ghosts.
             let own = self.writes.read().with_unique_parts(table.id, index.id, prefix)?;

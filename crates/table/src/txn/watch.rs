@@ -2,9 +2,9 @@
 //!
 //! A watcher keeps nothing alive, and costs the transaction nothing.
 
-use super::write_set::WriteSet;
 use super::{Isolation, Transaction, TxnMode};
 use crate::lock::LockOwner;
+use crate::write_set::WriteSet;
 use parking_lot::RwLock;
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -2,11 +2,11 @@
 //! changes.
 
 use super::apply::{BuiltTree, TreeChanges};
-use super::changes::Watch;
 use super::source::SnapshotSource;
 use super::verify::{disagreement, sum_of_tree};
 use crate::build::STEP;
 use crate::catalog::{IndexDef, TableDef};
+use crate::change_log::Watch;
 use crate::check::Sum;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, entry_of_row};

@@ -19,9 +19,10 @@
 //! that is rebuilt (`crate::alter`). The rows are those of a table, or of all partitions of one, whose
 //! gates are closed together.
 //!
+//! [`crate::change_log`] has the log of changed keys.
+//!
 //! | module | contents |
 //! |---|---|
-//! | `changes` | the log of changed keys |
 //! | `source` | the rows of a snapshot |
 //! | `derive` | the trees derived from rows, and their changes |
 //! | `apply` | changes of trees, sorted |
@@ -30,14 +31,12 @@
 
 mod apply;
 mod catch_up;
-mod changes;
 mod derive;
 mod source;
 mod verify;
 
 pub(crate) use apply::{BuiltTree, TreeChanges};
 pub(crate) use catch_up::CatchUp;
-pub(crate) use changes::ChangeLogs;
 pub(crate) use derive::{Derivation, IndexEntries, SeenRow, Watched};
 pub(crate) use source::SnapshotSource;
 pub(crate) use verify::{disagreement, sum_of_tree};

@@ -21,14 +21,14 @@ mod net_changes;
 mod overlay;
 
 use crate::catalog::{IndexDef, TableDef, TableId};
-use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, entry_of_row};
+use crate::limits::Limits;
 use crate::memory::MemoryAccount;
 use crate::run::Sorter;
 use history::{Aborted, Base, Encoded, encode_write};
 use layers::Layers;
-use leafline_storage::Lsn;
+use leafline_storage::{Env, Lsn, Store};
 use leafline_types::prefix_successor;
 use memory::spill;
 pub(crate) use net_changes::NetChange;
@@ -52,6 +52,14 @@ pub(crate) type State = Option<Arc<[u8]>>;
 /// A position in the history of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mark(pub(crate) u64);
+
+/// The files, memory and limits that a write set uses beyond its own memory.
+#[derive(Clone, Copy)]
+pub(crate) struct WriteSetSpace<'a> {
+    pub(crate) env: &'a Arc<dyn Env>,
+    pub(crate) store: &'a Store,
+    pub(crate) limits: &'a Limits,
+}
 
 /// The writes of one transaction to one table.
 #[derive(Debug)]
@@ -190,7 +198,12 @@ impl WriteSet {
     }
 
     /// Builds the view of a secondary index if it does not exist. A table without writes needs none.
-    pub(crate) fn build_view(&mut self, core: &Core, table: TableId, index: &IndexDef) -> Result<()> {
+    pub(crate) fn build_view(
+        &mut self,
+        space: WriteSetSpace<'_>,
+        table: TableId,
+        index: &IndexDef,
+    ) -> Result<()> {
         let Some(writes) = self.tables.get(&table) else { return Ok(()) };
         if index.is_clustered() || writes.views.contains_key(&index.id) {
             return Ok(());
@@ -201,11 +214,11 @@ impl WriteSet {
         };
         // The view takes about as much memory as the rows.
         let needed = self.bytes + writes.rows.bytes();
-        let small = !writes.rows.has_runs() && needed <= core.limits.write_set_memory;
-        let view = if small && (needed <= self.room || self.borrow(core, needed - self.room, 0)?) {
+        let small = !writes.rows.has_runs() && needed <= space.limits.write_set_memory;
+        let view = if small && (needed <= self.room || self.borrow(space, needed - self.room, 0)?) {
             self.view_in_memory(table, &index)?
         } else {
-            self.view_by_sorting(core, table, &index)?
+            self.view_by_sorting(space, table, &index)?
         };
         self.bytes += view.bytes();
         if let Some(writes) = self.tables.get_mut(&table) {
@@ -234,11 +247,16 @@ impl WriteSet {
         Ok(view)
     }
 
-    fn view_by_sorting(&mut self, core: &Core, table: TableId, index: &Arc<IndexDef>) -> Result<Layers> {
-        self.freeze_at(core, (table, None), false)?;
+    fn view_by_sorting(
+        &mut self,
+        space: WriteSetSpace<'_>,
+        table: TableId,
+        index: &Arc<IndexDef>,
+    ) -> Result<Layers> {
+        self.freeze_at(space, (table, None), false)?;
         let Some(writes) = self.tables.get(&table) else { return Ok(Layers::of_index(index)) };
-        let memory = core.limits.write_set_memory.min(self.room.saturating_sub(self.bytes)).max(LEAST_SORT);
-        let mut sorter = Sorter::new(&core.env, memory);
+        let memory = space.limits.write_set_memory.min(self.room.saturating_sub(self.bytes)).max(LEAST_SORT);
+        let mut sorter = Sorter::new(space.env, memory);
         let mut entries = 0;
         let mut payload = Vec::new();
         let mut groups = writes.rows.groups()?;
@@ -257,8 +275,8 @@ impl WriteSet {
             }
         }
         drop(groups);
-        let filtered = self.has_room_for_filter(core, entries)?;
-        Layers::from_sorted(index, &mut sorter.finish()?, entries, spill(core, filtered))
+        let filtered = self.has_room_for_filter(space, entries)?;
+        Layers::from_sorted(index, &mut sorter.finish()?, entries, spill(space, filtered))
     }
 
     /// Returns whether the view exists or is not needed.
@@ -339,10 +357,10 @@ impl WriteSet {
 
     /// Freezes the writes in memory of tables that also have runs, so that [`net_changes`](Self::net_changes) finds
     /// the rows in one place.
-    pub(crate) fn finish(&mut self, core: &Core) -> Result<()> {
+    pub(crate) fn finish(&mut self, space: WriteSetSpace<'_>) -> Result<()> {
         let frozen = self.tables.iter().filter(|(_, writes)| writes.rows.has_runs());
         let frozen: Vec<TableId> = frozen.map(|(id, _)| *id).collect();
-        frozen.into_iter().try_for_each(|table| self.freeze_at(core, (table, None), false))
+        frozen.into_iter().try_for_each(|table| self.freeze_at(space, (table, None), false))
     }
 
     /// The changes to `table` to be committed, in key order, after [`finish`](Self::finish) was called.

@@ -15,8 +15,8 @@
 
 use crate::catalog::TableId;
 use crate::error::{Result, TableError};
+use crate::op::Op;
 use crate::run::{Merge, Sorter};
-use crate::txn::op::Op;
 use hashbrown::HashMap;
 use leafline_btree::CommitTs;
 use leafline_storage::Env;

@@ -24,7 +24,7 @@
 //! End (kind 2): format u8 (3), ts u64. It says that everything in the commit's record is on the pages, as far as the
 //! log goes.
 //!
-//! A commit with too many operations for one record stores them in a file: see [`super::op_run`].
+//! A commit with too many operations for one record stores them in a file: see [`crate::op_run`].
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::TableId;

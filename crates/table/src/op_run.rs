@@ -24,10 +24,10 @@
 //! A progress record says that the operations before its position are on the pages, as far as the log goes. From then
 //! on it replaces the commit's own record: recovery needs nothing of the log before it.
 
-use super::op::{COUNTER_BYTES, CounterChange, Op, decode_counters, encode_counters};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::TableId;
 use crate::error::{Result, TableError};
+use crate::op::{COUNTER_BYTES, CounterChange, Op, decode_counters, encode_counters};
 use crate::run::{RunFile, RunWriter, io_error};
 use leafline_btree::CommitTs;
 use leafline_storage::device::{AlignedBuf, BLOCK};
@@ -77,7 +77,7 @@ impl ReferenceRecord {
         37 + self.counters.len() * COUNTER_BYTES
     }
 
-    /// Encodes the record. The timestamp can be set later: [`CommitRecord::set_ts`](super::op::CommitRecord::set_ts).
+    /// Encodes the record. The timestamp can be set later: [`CommitRecord::set_ts`](crate::op::CommitRecord::set_ts).
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = ByteWriter::with_capacity(self.encoded_len());
         out.u8(FORMAT).u64(self.ts.0).u64(self.run.number).u64(self.run.bytes).u64(self.next_object);

@@ -2,7 +2,7 @@
 //!
 //! Use is counted where memory is allocated, also under latches. It is borrowed before that, in steps, by a thread
 //! that is about to need more and holds no latch ([`HistoryMemory::borrow`]). A thread that cannot borrow spills (see
-//! [`super::relief`]). The size of what an operation saves is not known exactly in advance, and segments grow by more
+//! `txn::relief`). The size of what an operation saves is not known exactly in advance, and segments grow by more
 //! than it needs. Use may therefore exceed the borrowed amount by some tens of KiB for each commit being applied.
 
 use crate::memory::{MemoryAccount, Terms};

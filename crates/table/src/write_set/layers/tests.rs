@@ -101,7 +101,7 @@ fn writes_sorted_on_disk_are_put_in_order_of_time() {
         let key = [(seq * 7 % 11) as u8];
         let value = state(&seq.to_string());
         let mut write = Vec::new();
-        crate::txn::write_set::history::encode_write(seq, value.as_deref(), &mut write);
+        crate::write_set::history::encode_write(seq, value.as_deref(), &mut write);
         sorter.push(&key, &write).unwrap();
         layers.push(&key, seq, value);
     }

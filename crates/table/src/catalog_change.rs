@@ -1,0 +1,99 @@
+//! A change of the catalog, and how partitions and overflow tables follow their tables through it.
+
+use crate::catalog::{Catalog, DatabaseDef, TableDef, TableId, ViewDef};
+use crate::op::CounterChange;
+use std::sync::Arc;
+
+/// A change of the catalog.
+#[derive(Default)]
+pub(crate) struct CatalogChange {
+    pub(crate) put_databases: Vec<Arc<DatabaseDef>>,
+    pub(crate) remove_databases: Vec<Arc<DatabaseDef>>,
+    /// The new definitions of tables; `valid_from` of new trees is not set yet.
+    pub(crate) put_tables: Vec<TableDef>,
+    pub(crate) remove_tables: Vec<Arc<TableDef>>,
+    pub(crate) put_views: Vec<Arc<ViewDef>>,
+    pub(crate) remove_views: Vec<Arc<ViewDef>>,
+    pub(crate) counters: Vec<CounterChange>,
+}
+
+impl CatalogChange {
+    /// Returns whether it concerns only private tables, so that it is not written to the catalog.
+    pub(crate) fn is_private(&self) -> bool {
+        self.put_databases.is_empty()
+            && self.remove_databases.is_empty()
+            && self.put_views.is_empty()
+            && self.remove_views.is_empty()
+            && self.put_tables.iter().all(|table| table.is_private)
+            && self.remove_tables.iter().all(|table| table.is_private)
+    }
+
+    /// Adds and removes partitions as the definitions of their tables require.
+    pub(crate) fn follow_partitions(&mut self, before: &Catalog) {
+        let partitions = |table: &TableDef| {
+            let all = table.partitioning.iter().flat_map(|partitioning| partitioning.partitions.iter());
+            all.map(|partition| partition.table.clone()).collect::<Vec<_>>()
+        };
+        let mut put: Vec<TableId> = self.put_tables.iter().map(|table| table.id).collect();
+        let mut new = Vec::new();
+        for table in self.put_tables.iter().flat_map(partitions) {
+            let is_known = before.table_by_id(table.id).is_some_and(|known| Arc::ptr_eq(known, &table));
+            if !put.contains(&table.id) {
+                put.push(table.id);
+                if !is_known {
+                    new.push((*table).clone());
+                }
+            }
+        }
+        let replaced = self.put_tables.iter().filter_map(|table| before.table_by_id(table.id));
+        let gone = replaced.chain(&self.remove_tables).flat_map(|table| partitions(table));
+        let gone: Vec<Arc<TableDef>> = gone.filter(|table| !put.contains(&table.id)).collect();
+        self.put_tables.extend(new);
+        for table in gone {
+            // The definition in force.
+            let table = before.table_by_id(table.id).expect("partitions of a table that is there are there");
+            if !self.remove_tables.iter().any(|removed| removed.id == table.id) {
+                self.remove_tables.push(table.clone());
+            }
+        }
+    }
+
+    /// Makes overflow tables follow their tables: renames and drops them together.
+    pub(crate) fn follow_overflow(&mut self, before: &Catalog) {
+        let overflow_of = |table: &TableDef| table.overflow.and_then(|id| before.table_by_id(id)).cloned();
+        for table in self.put_tables.clone() {
+            let Some(overflow) = overflow_of(&table) else { continue };
+            let is_put = self.put_tables.iter().any(|put| put.id == overflow.id);
+            if !is_put && (&overflow.database, &overflow.name) != (&table.database, &table.name) {
+                let mut moved = (*overflow).clone();
+                (moved.database, moved.name) = (table.database.clone(), table.name.clone());
+                self.put_tables.push(moved);
+            }
+        }
+        let kept: Vec<TableId> = self.put_tables.iter().filter_map(|table| table.overflow).collect();
+        let removed = self.remove_tables.iter().filter_map(|table| overflow_of(table));
+        let gone: Vec<Arc<TableDef>> = removed.filter(|overflow| !kept.contains(&overflow.id)).collect();
+        for overflow in gone {
+            if !self.remove_tables.iter().any(|table| table.id == overflow.id) {
+                self.remove_tables.push(overflow);
+            }
+        }
+    }
+}
+
+/// Updates the definitions of partitions inside their tables in `catalog`, for every table that a change
+/// concerns.
+pub(crate) fn link_partitions(catalog: &mut Catalog, change: &CatalogChange) {
+    let mut linked: Vec<TableId> = Vec::new();
+    for table in &change.put_tables {
+        linked.extend(if table.is_partitioned() { Some(table.id) } else { table.partition_of });
+    }
+    linked.sort_unstable();
+    linked.dedup();
+    for id in linked {
+        let Some(table) = catalog.table_by_id(id).cloned() else { continue };
+        let current = |table: &Arc<TableDef>| catalog.table_by_id(table.id).unwrap_or(table).clone();
+        let partitioning = table.partitioning.as_ref().map(|all| all.map_tables(current));
+        catalog.put_table(Arc::new(TableDef { partitioning, ..(*table).clone() }));
+    }
+}
