@@ -135,7 +135,7 @@ pub(crate) struct Space {
     pub(crate) releasing: Releasing,
     /// Extents that are written past the log.
     pub(crate) unlogged: Unlogged,
-    /// Pages promised to no particular reservation: see [`Reservation::set_maximum`].
+    /// Pages promised to no particular reservation: see [`Reservation::set_maximum`](crate::Reservation::set_maximum).
     pub(crate) margin: AtomicU64,
     /// Held by a thread that enters a segment into the directory.
     pub(crate) entering: Mutex<()>,

@@ -17,7 +17,7 @@ impl TableId {
     pub const CATALOG: TableId = TableId(0);
 }
 
-/// The organisation of a table's rows.
+/// The organisation of a table's rows (`catalog::organisation`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Organisation {
     /// In the order of the primary key, if there is one.

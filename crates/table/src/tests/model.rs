@@ -1,11 +1,10 @@
 //! Whole tables under random transactions, against a model in memory.
 //!
-//! The model contains the committed rows and, for each row, the number of the commit that changed it last. A
-//! session of the model contains the state of its snapshot, and its own writes. Every result is predicted:
-//! rows in the order of every index in both directions, duplicates, and whether a write meets a row that was
-//! changed since the snapshot. Nobody waits for a lock: if another session is open, a write may be rejected
-//! because of one. While a commit is applied, snapshots are taken between every two of its steps. They must
-//! show the state before it, then and later.
+//! The model contains the committed rows and, for each row, the number of the commit that changed it last. A session
+//! of the model contains the state of its snapshot, and its own writes. Every result is predicted: rows in the order
+//! of every index in both directions, duplicates, and whether a write meets a row that was changed since the
+//! snapshot. Nobody waits for a lock: if another session is open, a write may be rejected because of one. While a
+//! commit is applied, snapshots are taken between every two of its steps, and must go on to show the state before it.
 
 use super::leaping::leap;
 use crate::alter::Alteration;

@@ -1,4 +1,5 @@
-//! Transactions: snapshots, write sets, commit, recovery, old versions, purge.
+//! Transactions: reading and writing rows, commit, recovery, purge. `mvcc` has snapshots and old versions, `write_set`
+//! the uncommitted writes.
 //!
 //! Pages never contain uncommitted changes. A transaction reads at a snapshot, merged with its own writes, and keeps
 //! its writes in a write set, which goes to disk if it is large. It locks the rows it writes, and checks whether they
