@@ -29,6 +29,7 @@ const CLEAN: &[&str] = &[
     "cli",
     "syntax",
     "types",
+    "expr",
 ];
 
 /// Names from the crate's root on; the root's own path is empty.

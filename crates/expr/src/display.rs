@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use super::in_rows::RowList;
-use super::ir::{Expr, ExprKind};
-use super::subquery::{Subquery, SubqueryUse};
+use super::ir::{Expr, ExprKind, RowList, Subquery, SubqueryUse};
 use leafline_types::convert;
 use leafline_types::value::{SqlType, Value};
 

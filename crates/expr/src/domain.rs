@@ -36,6 +36,8 @@ use leafline_types::temporal::{DateRules, DateTime, Time, fraction_unit};
 use leafline_types::value::{SqlType, Value};
 
 pub use super::byte_range::ByteRange;
+use super::part_range::ranges;
+pub use super::part_range::{non_null_range, null_range};
 
 /// The values of a key part that satisfy a comparison with a constant. The set is exact, except for a part that holds
 /// only the beginning of its strings (`expr::prefix_range`).
@@ -399,39 +401,6 @@ fn decimal_column(ty: &SqlType, op: CompareOp, c: Decimal) -> Option<GridCompari
         return Some(beyond(op, false));
     }
     Some(to_grid(op, Value::Decimal(below), exact))
-}
-
-/// Returns the bytes of NULL in a nullable part.
-pub fn null_range(part: &KeyPart) -> ByteRange {
-    ByteRange::point(vec![if part.descending { 0xff } else { 0 }])
-}
-
-/// Returns the range of all values of a part except NULL.
-pub fn non_null_range(part: &KeyPart) -> ByteRange {
-    let (mut lower, mut upper) = (Bound::Unbounded, Bound::Unbounded);
-    match (part.nullable, part.descending) {
-        (false, _) => {}
-        (true, false) => lower = Bound::Excluded(vec![0]),
-        (true, true) => upper = Bound::Excluded(vec![0xff]),
-    }
-    ByteRange { lower, upper }
-}
-
-/// Returns the values of a part that are `op` the value with these bytes.
-pub(super) fn ranges(part: &KeyPart, op: CompareOp, bytes: Vec<u8>) -> Vec<ByteRange> {
-    let op = if part.descending { op.swapped() } else { op };
-    let ByteRange { lower, upper } = non_null_range(part);
-    match op {
-        CompareOp::Eq | CompareOp::NullSafeEq => vec![ByteRange::point(bytes)],
-        CompareOp::Ne => vec![
-            ByteRange { lower, upper: Bound::Excluded(bytes.clone()) },
-            ByteRange { lower: Bound::Excluded(bytes), upper },
-        ],
-        CompareOp::Lt => vec![ByteRange { lower, upper: Bound::Excluded(bytes) }],
-        CompareOp::Le => vec![ByteRange { lower, upper: Bound::Included(bytes) }],
-        CompareOp::Gt => vec![ByteRange { lower: Bound::Excluded(bytes), upper }],
-        CompareOp::Ge => vec![ByteRange { lower: Bound::Included(bytes), upper }],
-    }
 }
 
 /// Returns a range of `part` with all strings that match a LIKE pattern, and whether it has no others if the part

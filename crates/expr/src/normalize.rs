@@ -4,7 +4,7 @@ use super::build;
 use super::context::EvalContext;
 use super::eval::evaluate_scalar;
 use super::ir::{Expr, ExprKind};
-use crate::functions::Volatility;
+use crate::function::Volatility;
 use leafline_types::error::MysqlError;
 use leafline_types::statement::Warnings;
 use leafline_types::value::SqlType;

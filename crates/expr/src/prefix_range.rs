@@ -25,8 +25,8 @@
 use std::ops::Bound;
 
 use super::byte_range::ByteRange;
-use super::domain::{non_null_range, ranges};
 use super::ir::CompareOp;
+use super::part_range::{non_null_range, ranges};
 use leafline_types::collation::Collation;
 use leafline_types::key::{KeyPart, encode_part, encode_prefix, prefix_successor};
 use leafline_types::value::Value;

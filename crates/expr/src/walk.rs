@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::ir::{Expr, ExprKind};
-use crate::functions::Volatility;
+use crate::function::Volatility;
 use leafline_types::error::MysqlError;
 use leafline_types::value::Value;
 
@@ -228,7 +228,7 @@ impl Expr {
     /// Whether its value is always 0, 1 or NULL.
     pub fn is_condition(&self) -> bool {
         matches!(&self.kind, ExprKind::Subquery(subquery) if subquery.is_condition())
-            || matches!(&self.kind, ExprKind::Call { function, .. } if function.definition().is_condition())
+            || matches!(&self.kind, ExprKind::Call { function, .. } if function.definition().condition)
             || matches!(
                 self.kind,
                 ExprKind::And(_)

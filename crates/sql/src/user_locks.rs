@@ -4,7 +4,7 @@
 //! session waits, it follows the chain of waiting owners: a session that would wait for itself gets error
 //! 3058 at once.
 
-use leafline_expr::functions::NamedLocks;
+use leafline_expr::NamedLocks;
 use leafline_types::MysqlError;
 use leafline_types::statement::CancelToken;
 use std::collections::HashMap;

@@ -16,11 +16,10 @@
 //! digits and continues with all of them: `1/3*3` is 0.333333333 * 3, shown as 1.0000. So an operand that contains a
 //! quotient takes a type with all its digits ([`without_rounding`]), while the result's type follows the table.
 
-use super::real::{digits_of_quotient, real, shown_digits};
-use super::types::{common_type, decimal_digits};
+use super::real::{digits_of_quotient, real};
+use super::types::{common_type, decimal_digits, shown_digits};
 use super::variable::read_as;
-use crate::functions;
-use crate::ir::{ArithmeticOp, Expr, ExprKind};
+use crate::ir::{ArithmeticOp, Expr, ExprKind, FunctionId};
 use leafline_types::decimal::{DIVISION_SCALE_INCREMENT, Decimal, MAX_PRECISION, MAX_SCALE};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
@@ -95,7 +94,7 @@ pub fn without_rounding(mut operand: Expr) -> Expr {
         ExprKind::Call { function, args } if function.definition().name == SHOWN => {
             return args.pop().unwrap_or(operand);
         }
-        ExprKind::Call { function, args } if keeps_digits(function.definition().name) => {
+        ExprKind::Call { function, args } if function.definition().keeps_digits => {
             take_all_digits(args.iter_mut());
             match (function.definition().type_rule)(args) {
                 Ok(ty) => ty.sql,
@@ -132,11 +131,6 @@ pub fn without_rounding(mut operand: Expr) -> Expr {
     operand
 }
 
-/// Whether the result of a function is one of its arguments, or the negative of one.
-fn keeps_digits(function: &str) -> bool {
-    matches!(function, "ABS" | "LEAST" | "GREATEST")
-}
-
 fn take_all_digits<'e>(operands: impl Iterator<Item = &'e mut Expr>) {
     for operand in operands {
         let taken = std::mem::replace(operand, super::null());
@@ -146,7 +140,7 @@ fn take_all_digits<'e>(operands: impl Iterator<Item = &'e mut Expr>) {
 
 /// Rounds `operand`, which has all its digits, to those of the type `ty`; [`without_rounding`] undoes this.
 pub fn shown(operand: Expr, ty: ExprType) -> Expr {
-    match functions::lookup(SHOWN) {
+    match FunctionId::named(SHOWN) {
         Some(function) => Expr { kind: ExprKind::Call { function, args: vec![operand] }, ty },
         None => operand,
     }

@@ -1,9 +1,8 @@
 //! Makes calls of the function table, and of the functions whose syntax is not `name(args)`.
 
 use super::plain::number_of_temporal_text;
-use super::{control, literal};
-use crate::functions;
-use crate::ir::{Expr, ExprKind};
+use super::{charset, control, literal, variable};
+use crate::ir::{Expr, ExprKind, FunctionId};
 use leafline_types::collation::Charset;
 use leafline_types::error::MysqlError;
 use leafline_types::temporal::IntervalUnit;
@@ -40,17 +39,29 @@ pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
             super::arithmetic(crate::ArithmeticOp::Modulo, left, right)
         }
         upper => {
-            if let Some(by_variables) = functions::by_variables(upper, &args) {
+            if let Some(by_variables) = by_variables(upper, &args) {
                 return special(by_variables, args);
             }
-            let function = functions::lookup(name).filter(|f| !f.definition().special);
+            let function = FunctionId::named(name).filter(|f| !f.definition().special);
             make(function.ok_or_else(|| MysqlError::does_not_exist("FUNCTION", name))?, args)
         }
     }
 }
 
+/// Returns the function to call for `name` with these arguments: the one for expressions that may name user
+/// variables, or `name` itself.
+fn by_variables(name: &str, args: &[Expr]) -> Option<&'static str> {
+    let by_variables = match name {
+        "EXTRACTVALUE" if args.len() == 2 => "EXTRACTVALUE_BY_VARIABLES",
+        "UPDATEXML" if args.len() == 3 => "UPDATEXML_BY_VARIABLES",
+        _ => return None,
+    };
+    let names_none = args[1].as_literal().is_some_and(|v| v.as_str().is_none_or(|path| !path.contains('$')));
+    (!names_none).then_some(by_variables)
+}
+
 /// Makes a call of a function of the table.
-fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+fn make(function: FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let definition = function.definition();
     if !(definition.min_args..=definition.max_args).contains(&args.len()) {
         return Err(MysqlError::wrong_parameter_count(definition.name));
@@ -58,12 +69,12 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     let convert = match definition {
         d if d.numeric => super::number,
         d if d.documents => super::plain::document,
-        d if d.bytes => bytes,
+        d if d.bytes => charset::bytes,
         _ => super::plain,
     };
     let args: Vec<Expr> = args.into_iter().map(convert).collect();
-    let args = super::variable::arguments(definition, args);
-    let args = super::charset::arguments(definition, args);
+    let args = variable::arguments(definition, args);
+    let args = charset::arguments(definition, args);
     let ty = (definition.type_rule)(&args)?;
     let args = match definition.numeric {
         true => args.into_iter().map(super::without_rounding).collect(),
@@ -71,33 +82,6 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     };
     Ok(Expr { kind: ExprKind::Call { function, args }, ty })
 }
-
-/// Functions that return text of their own, whatever their arguments are.
-const OWN_TEXT: &[&str] = &[
-    "ADDTIME",
-    "BIN",
-    "BIN_TO_UUID",
-    "CONV",
-    "DATE_ADD",
-    "DATE_FORMAT",
-    "DATE_SUB",
-    "DAYNAME",
-    "FORMAT",
-    "GET_FORMAT",
-    "HEX",
-    "INET6_NTOA",
-    "INET_NTOA",
-    "MD5",
-    "MONTHNAME",
-    "OCT",
-    "SHA",
-    "SHA1",
-    "SHA2",
-    "SPACE",
-    "SUBTIME",
-    "TIME_FORMAT",
-    "TO_BASE64",
-];
 
 /// Whether no operand has a collation.
 fn none_is_text<'e>(operands: impl IntoIterator<Item = &'e Expr>) -> bool {
@@ -114,45 +98,13 @@ pub fn has_no_operand_collation(e: &Expr) -> bool {
         return false;
     }
     match &e.kind {
-        ExprKind::Call { function, args } => {
-            OWN_TEXT.contains(&function.definition().name) || none_is_text(args)
-        }
+        ExprKind::Call { function, args } => function.definition().own_text || none_is_text(args),
         ExprKind::Coalesce(list) => none_is_text(list),
         ExprKind::Case { whens, otherwise, .. } => {
             none_is_text(whens.iter().map(|when| &when.result).chain(otherwise.iter().map(|e| &**e)))
         }
         _ => false,
     }
-}
-
-/// Converts an operand to bytes: text becomes the bytes of its character set.
-pub(super) fn bytes(operand: Expr) -> Expr {
-    let operand = super::plain(operand);
-    let is_utf8 = operand.ty.collation.charset().is_utf8();
-    if !operand.ty.sql.is_character() || is_utf8 {
-        return operand;
-    }
-    match special("BYTES_OF_TEXT", vec![operand.clone()]) {
-        Ok(bytes) => bytes,
-        Err(_) => operand,
-    }
-}
-
-/// Makes `CONVERT(operand USING charset)`; `charset` is not `binary`.
-///
-/// # Errors
-/// Only 1815.
-pub fn convert_using(operand: Expr, charset: Charset) -> Result<Expr, MysqlError> {
-    let operand = super::plain(operand);
-    let sql = match &operand.ty.sql {
-        ty if ty.is_character() => ty.clone(),
-        ty => super::text_type(super::text_length(ty)),
-    };
-    let (nullable, bytes) = (operand.ty.nullable, !operand.ty.sql.is_character());
-    let mut e = special("TEXT_OF_CHARSET", vec![operand])?;
-    let collation = charset.default_collation();
-    e.ty = ExprType::string(sql, nullable || bytes, collation, Coercibility::Implicit);
-    Ok(e)
 }
 
 /// Makes `@@warning_count` or `@@error_count`, by its name.
@@ -165,7 +117,7 @@ pub fn condition_count(name: &str) -> Result<Expr, MysqlError> {
 
 /// Makes a call of the table's function `name`, whose syntax in SQL is not `name(args)`.
 pub(super) fn special(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
-    let function = functions::lookup(name).ok_or_else(|| MysqlError::internal(name))?;
+    let function = FunctionId::named(name).ok_or_else(|| MysqlError::internal(name))?;
     make(function, args)
 }
 
@@ -221,17 +173,6 @@ pub fn member_of(value: Expr, array: Expr) -> Result<Expr, MysqlError> {
 pub(super) fn json_value(args: Vec<Expr>, ty: ExprType) -> Result<Expr, MysqlError> {
     let call = special("JSON_VALUE", args)?;
     Ok(Expr { ty, ..call })
-}
-
-/// Converts a condition, or a number that stands for one, to `true` or `false` of JSON.
-pub fn json_truth(condition: Expr) -> Expr {
-    match functions::lookup("JSON_TRUTH") {
-        Some(function) => {
-            let ty = ExprType::json(condition.ty.nullable);
-            Expr { kind: ExprKind::Call { function, args: vec![condition] }, ty }
-        }
-        None => condition,
-    }
 }
 
 /// Makes `TRIM([LEADING | TRAILING | BOTH] [remove FROM] text)`.

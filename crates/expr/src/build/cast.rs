@@ -47,7 +47,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
         | CastTarget::Decimal(..)
         | CastTarget::Double
         | CastTarget::Float => super::number(operand),
-        CastTarget::Binary(_) => super::call::bytes(operand),
+        CastTarget::Binary(_) => super::charset::bytes(operand),
         CastTarget::Char(_) => super::charset::under(super::plain(operand), collation),
         _ => super::plain(operand),
     };

@@ -4,11 +4,45 @@
 //! collation decides: under a collation of a character set, bytes are read as text of that set; under `binary`, text
 //! becomes the bytes of its set.
 
-use super::{call::bytes, convert_using, merge_collations, string};
-use crate::functions::Function;
+use super::node::call_of;
+use super::plain::plain;
+use super::string;
+use super::types::{merge_collations, text_length, text_type};
+use crate::function::Function;
 use crate::ir::Expr;
-use leafline_types::collation::Collation;
+use leafline_types::collation::{Charset, Collation};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{Coercibility, ExprType, Value};
+
+/// Converts an operand to bytes: text becomes the bytes of its character set.
+pub(super) fn bytes(operand: Expr) -> Expr {
+    let operand = plain(operand);
+    let is_utf8 = operand.ty.collation.charset().is_utf8();
+    if !operand.ty.sql.is_character() || is_utf8 {
+        return operand;
+    }
+    match call_of("BYTES_OF_TEXT", vec![operand.clone()]) {
+        Ok(bytes) => bytes,
+        Err(_) => operand,
+    }
+}
+
+/// Makes `CONVERT(operand USING charset)`; `charset` is not `binary`.
+///
+/// # Errors
+/// Only 1815.
+pub fn convert_using(operand: Expr, charset: Charset) -> Result<Expr, MysqlError> {
+    let operand = plain(operand);
+    let sql = match &operand.ty.sql {
+        ty if ty.is_character() => ty.clone(),
+        ty => text_type(text_length(ty)),
+    };
+    let (nullable, bytes) = (operand.ty.nullable, !operand.ty.sql.is_character());
+    let mut e = call_of("TEXT_OF_CHARSET", vec![operand])?;
+    let collation = charset.default_collation();
+    e.ty = ExprType::string(sql, nullable || bytes, collation, Coercibility::Implicit);
+    Ok(e)
+}
 
 /// Converts an operand for an operation under a collation.
 pub(super) fn under(operand: Expr, collation: Collation) -> Expr {

@@ -26,20 +26,19 @@
 
 use std::sync::Arc;
 
+use super::adapted::{adapted, is_decimal, is_time, number_of_text};
 use super::arithmetic::without_rounding;
 use super::charset::under;
-use super::plain::{meet, plain};
-use super::real::as_shown;
-use super::types::{common_type, compared_by, decimal_digits, merge_collations};
+use super::node::call_of;
+use super::plain::plain;
+use super::stored::meet;
+use super::types::{common_type, compared_by, decimal_digits, merge_collations, shown_digits};
 use super::variable::{again, read_as, read_in};
 use super::{and, condition, literal, or};
-use crate::in_rows::RowList;
-use crate::in_set::InSet;
-use crate::ir::{CompareDomain, CompareOp, Expr, ExprKind};
+use crate::ir::{CompareDomain, CompareOp, Expr, ExprKind, InSet, RowList};
 use crate::like::LikePattern;
 use leafline_types::collation::Collation;
-use leafline_types::convert::compared_year;
-use leafline_types::decimal::{Decimal, MAX_PRECISION};
+use leafline_types::decimal::MAX_PRECISION;
 use leafline_types::error::MysqlError;
 use leafline_types::temporal::{DateRules, DateTime, Time};
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
@@ -50,6 +49,46 @@ pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlErro
     let (left, right) = (beside_decimal(left, &right), right);
     let (right, left) = (beside_decimal(right, &left), left);
     compare_among(op, left, right, None)
+}
+
+/// Rounds the sides of a comparison of numbers so that they are compared as shown.
+///
+/// # Errors
+/// The errors of calling ROUND; none is known.
+fn as_shown(left: Expr, right: Expr) -> Result<(Expr, Expr), MysqlError> {
+    let declares = |e: &Expr| matches!(e.ty.sql, SqlType::Real { digits: Some(_), .. });
+    if !declares(&left) && !declares(&right) {
+        return Ok((left, right));
+    }
+    let is_null = |e: &Expr| e.ty.sql == SqlType::Null;
+    let (Some(digits), false) =
+        (shown_digits(&left).zip(shown_digits(&right)), is_null(&left) || is_null(&right))
+    else {
+        return Ok((left, right));
+    };
+    let single = |e: &Expr| matches!(e.ty.sql, SqlType::Real { single: true, .. });
+    Ok(match (single(&left), single(&right)) {
+        (true, true) => (left, right),
+        (true, false) => (left, as_single(right)),
+        (false, true) => (as_single(left), right),
+        (false, false) => {
+            let digits = digits.0.max(digits.1);
+            (rounded(left, digits)?, rounded(right, digits)?)
+        }
+    })
+}
+
+fn as_single(e: Expr) -> Expr {
+    let ty = ExprType::numeric(SqlType::FLOAT, e.ty.nullable);
+    Expr { kind: ExprKind::Cast { operand: Box::new(e) }, ty }
+}
+
+/// Rounds a computed DOUBLE to `digits` digits. Columns are rounded already.
+fn rounded(e: Expr, digits: u8) -> Result<Expr, MysqlError> {
+    if !e.ty.sql.is_real() || e.as_column().is_some() || e.as_literal().is_some() {
+        return Ok(e);
+    }
+    call_of("ROUND", vec![e, literal(Value::Int(digits.into()))])
 }
 
 /// Converts a text literal beside a DECIMAL that is not constant to a number, so that no digits are lost.
@@ -177,10 +216,6 @@ fn is_fractional(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Decimal { .. } | SqlType::DateTime { fsp: 1.. } | SqlType::Time { fsp: 1.. })
 }
 
-fn is_time(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Time { .. })
-}
-
 /// Converts a TIME to text if the other operand is a text literal that is not a time.
 fn time_beside(operand: Expr, other: &Expr) -> Expr {
     let is_other = |value: &Value| matches!(value, Value::String(text) if Time::parse(text).is_err());
@@ -206,7 +241,7 @@ pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
         return true;
     }
     match adapted(&literal(value.clone()), plain, false) {
-        // A value with a zero month or day is compared in the session's time zone: see `plain::kept`.
+        // A value with a zero month or day is compared in the session's time zone: see `stored::meet`.
         Ok(Some(read)) if plain != other => !matches!(
             read.as_literal(),
             Some(Value::DateTime(time)) if *time != DateTime::ZERO && time.epoch_micros().is_none()
@@ -214,110 +249,6 @@ pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
         Ok(_) => true,
         Err(_) => false,
     }
-}
-
-/// Returns the number that a text of digits counts as beside a column of numbers.
-pub fn number_of_text(value: &Value) -> Option<Value> {
-    match value {
-        Value::String(text) => Decimal::parse(text).map(narrowest),
-        _ => None,
-    }
-}
-
-/// Whether a text constant beside a column of that type is read as a number.
-pub fn reads_text_as_number(column: &SqlType) -> bool {
-    *column != SqlType::Year && (column.is_integer() || is_decimal(column))
-}
-
-/// Returns the literal that replaces `operand` in a comparison with type `other`; None if it stays.
-pub(super) fn adapted(
-    operand: &Expr,
-    other: &SqlType,
-    other_is_column: bool,
-) -> Result<Option<Expr>, MysqlError> {
-    let Some(value) = operand.as_literal() else { return Ok(None) };
-    match value {
-        Value::String(text) if is_time(other) => match Time::parse(text) {
-            Ok(parsed) if !parsed.truncated && !parsed.clipped => {
-                Ok(Some(literal(Value::Time(parsed.value))))
-            }
-            _ => Ok(None),
-        },
-        Value::Int(number) if is_time(other) => Ok(match Time::from_number(*number) {
-            Some((time, false)) => Some(literal(Value::Time(time))),
-            _ => None,
-        }),
-        Value::String(text) if other.has_date() => match DateTime::parse(text, DateRules::ANY) {
-            Ok(parsed) if !parsed.truncated && parsed.offset.is_none() => {
-                Ok(Some(temporal_literal(parsed.value, other)))
-            }
-            // Evaluation reads it and warns.
-            Ok(_) => Ok(None),
-            Err(_) => {
-                let kind = if *other == SqlType::Date { "DATE" } else { "DATETIME" };
-                Err(MysqlError::wrong_value(kind, text))
-            }
-        },
-        Value::String(text) if other_is_column && *other == SqlType::Year => {
-            let number = Decimal::parse(text);
-            let year = number.as_ref().and_then(Decimal::to_i64).and_then(|n| match n {
-                0 if text.trim() != "0000" => Some(2000),
-                n => compared_year(n.into()),
-            });
-            Ok(match year {
-                Some(year) => Some(literal(Value::UInt(year))),
-                None => number.map(|d| literal(narrowest(d))),
-            })
-        }
-        Value::Int(number @ 1..=99) if other_is_column && *other == SqlType::Year => {
-            Ok(compared_year((*number).into()).map(|year| literal(Value::UInt(year))))
-        }
-        value @ Value::String(_) if other_is_column && reads_text_as_number(other) => {
-            Ok(number_of_text(value).map(literal))
-        }
-        // MySQL compares a BIGINT column as an integer with constants that are whole numbers.
-        Value::Double(number) if other_is_column && matches!(other, SqlType::BigInt { .. }) => {
-            let (low, high) = other.integer_range().unwrap_or_default();
-            let whole = *number as i128;
-            Ok(((low..=high).contains(&whole) && whole as f64 == *number)
-                .then(|| literal(narrowest(Decimal::from_i128(whole, 0)))))
-        }
-        Value::Int(number) if other.has_date() => {
-            Ok(DateTime::from_number(*number, DateRules::ANY).map(|time| temporal_literal(time, other)))
-        }
-        Value::Date(day) if matches!(other, SqlType::DateTime { .. }) => {
-            Ok(Some(literal(Value::DateTime(day.to_datetime()))))
-        }
-        Value::DateTime(time) if *other == SqlType::Date && time.micros_of_day() == 0 => {
-            Ok(Some(literal(Value::Date(time.date()))))
-        }
-        _ => Ok(None),
-    }
-}
-
-fn is_decimal(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Decimal { .. })
-}
-
-/// Makes a DATE literal for a DATE operand, or a DATETIME literal if there is a time of day.
-fn temporal_literal(time: DateTime, other: &SqlType) -> Expr {
-    literal(match other {
-        SqlType::Date if time.micros_of_day() == 0 => Value::Date(time.date()),
-        _ => Value::DateTime(time),
-    })
-}
-
-/// Returns an integer if the number is one.
-fn narrowest(d: Decimal) -> Value {
-    if d.scale() == 0 {
-        if let Some(v) = d.to_i64() {
-            return Value::Int(v);
-        }
-        if let Some(v) = d.to_u64() {
-            return Value::UInt(v);
-        }
-    }
-    Value::Decimal(d)
 }
 
 /// Types a comparison anew after its operands have changed, for example to literals. Texts keep the collation, which

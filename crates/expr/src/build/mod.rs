@@ -8,14 +8,16 @@
 //! | `logic`      | AND, OR, XOR, NOT, IS                                                     |
 //! | `control`    | CASE, IF, IFNULL, COALESCE, NULLIF                                        |
 //! | `padding`    | values of CHAR columns with their trailing spaces                         |
-//! | `plain`      | operands of types whose stored form is not the form that expressions see  |
+//! | `plain`, `stored` | operands of types whose stored form is not the form that expressions see, and comparisons with them |
+//! | `adapted`    | literals that are read as the type of what they are compared with         |
 //! | `real`       | the digits of FLOAT and DOUBLE results                                    |
 //! | `cast`       | CAST and COLLATE                                                          |
 //! | `charset`    | text combined with binary strings                                         |
 //! | `json`       | JSON_VALUE                                                                |
 //! | `variable`   | user variables that their statement assigns                               |
-//! | `call`       | calls of the function table, and the functions with a syntax of their own |
+//! | `call`, `node` | calls of the function table, and the functions with a syntax of their own |
 
+mod adapted;
 mod arithmetic;
 mod call;
 mod cast;
@@ -24,40 +26,43 @@ mod compare;
 mod control;
 mod json;
 mod logic;
+mod node;
 mod padding;
 mod plain;
 mod real;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod types;
 mod variable;
 
-use super::ir::{Expr, ExprKind};
+use crate::ir::{Expr, ExprKind};
 use leafline_types::collation::Collation;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
+pub use adapted::{number_of_text, reads_text_as_number};
 pub(crate) use arithmetic::{SHOWN, quotient_digits};
 pub use arithmetic::{arithmetic, negate, operand_of_rounding, shown, signed, without_rounding};
 pub use call::{
-    TrimSide, bits, call, characters, condition_count, convert_using, date_add, extract, get_format,
-    has_no_operand_collation, interval_of, invert_bits, json_truth, member_of, timestamp_diff, trim,
+    TrimSide, bits, call, characters, condition_count, date_add, extract, get_format,
+    has_no_operand_collation, interval_of, invert_bits, member_of, timestamp_diff, trim,
 };
 pub use cast::{CastTarget, cast, collate};
-pub use compare::{
-    between, compare, in_list, in_rows, is_comparable, join_keys, like, number_of_text, reads_text_as_number,
-    retype,
-};
+pub use charset::convert_using;
+pub use compare::{between, compare, in_list, in_rows, is_comparable, join_keys, like, retype};
 pub use control::{case, conformed};
 pub use json::{JsonResponse, json_value};
 pub use logic::{and, is_null, is_truth, not, or, xor};
 pub use padding::{of_padded, padded, unpadded};
-pub use plain::plain;
-pub(crate) use plain::{bit_number, document, number};
-pub(crate) use real::{digits_of_quotient, real, shown_digits};
+pub(crate) use plain::{NUMBER_OF_TEMPORAL_TEXT, bit_number, document, number};
+pub use plain::{json_truth, plain};
+pub(crate) use real::{digits_of_quotient, real};
 pub(crate) use types::{
-    TEXT_OF_NUMBER, bigint, compared_by, merge_collations, merge_operands, text_length, text_type,
+    TEXT_OF_NUMBER, bigint, compared_by, merge_collations, merge_operands, shown_digits, text_length,
+    text_type,
 };
 pub use types::{common_type, convert_constants, convert_constants_beside, decimal_digits, type_of};
+pub(crate) use variable::{ASSIGN_VARIABLE, READ_VARIABLE};
 pub use variable::{assign_variable, read_variable};
 
 /// Makes a literal of its value's type; a string has the default collation (see [`string`] for others).

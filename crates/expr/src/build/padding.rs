@@ -1,14 +1,13 @@
 //! Pads values of CHAR columns with spaces, as PAD_CHAR_TO_FULL_LENGTH of `sql_mode` asks: rows store them without.
 
-use super::super::ir::{Expr, ExprKind};
-use crate::functions;
+use crate::ir::{Expr, ExprKind, FunctionId};
 use leafline_types::value::{SqlType, Value};
 
 const PAD: &str = "RPAD";
 
 /// Pads the value of a CHAR column with spaces to its length; leaves other values unchanged.
 pub fn padded(operand: Expr) -> Expr {
-    let (SqlType::Char { len }, Some(function)) = (&operand.ty.sql, functions::lookup(PAD)) else {
+    let (SqlType::Char { len }, Some(function)) = (&operand.ty.sql, FunctionId::named(PAD)) else {
         return operand;
     };
     if of_padded(&operand).is_some() {

@@ -98,6 +98,14 @@ pub fn decimal_digits(operand: &Expr) -> Option<(u8, u8)> {
     }
 }
 
+/// Returns the digits after the point that a number shows; `None` if that depends on its value.
+pub(crate) fn shown_digits(operand: &Expr) -> Option<u8> {
+    match &operand.ty.sql {
+        SqlType::Real { digits, .. } => digits.map(|(_, scale)| scale),
+        _ => decimal_digits(operand).map(|(_, scale)| scale),
+    }
+}
+
 fn digits(v: u64) -> u8 {
     v.checked_ilog10().map_or(1, |log| log as u8 + 1)
 }

@@ -6,12 +6,20 @@
 //! was assigned meanwhile, and `CONCAT(@s, 'x')` appends to the text; only a bare `@s`, and integer operations, round
 //! it to an integer.
 
-use super::call::special;
 use super::literal;
-use crate::functions::{ASSIGN_VARIABLE, Function, READ_VARIABLE, Volatility};
+use super::node::call_of;
+use super::plain::plain;
+use super::types::TEXT_OF_NUMBER;
+use crate::function::{Function, Volatility};
 use crate::ir::{CompareDomain, Expr, ExprKind};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
+
+/// The name of the function that assigns a variable.
+pub(crate) const ASSIGN_VARIABLE: &str = ":=";
+
+/// The name of the function that reads a variable which its statement assigns.
+pub(crate) const READ_VARIABLE: &str = "@";
 
 /// Text of any length.
 const TEXT: SqlType = SqlType::Text { max_bytes: u32::MAX };
@@ -21,7 +29,7 @@ const DIGITS: u8 = leafline_types::decimal::MAX_PRECISION;
 
 /// Makes `@name := value`.
 pub fn assign_variable(name: &str, value: Expr) -> Result<Expr, MysqlError> {
-    special(ASSIGN_VARIABLE, vec![literal(Value::from(name)), value])
+    call_of(ASSIGN_VARIABLE, vec![literal(Value::from(name)), plain(value)])
 }
 
 /// Makes `@name` in a statement that assigns variables. `now` has the type that the variable has when the statement
@@ -29,7 +37,7 @@ pub fn assign_variable(name: &str, value: Expr) -> Result<Expr, MysqlError> {
 pub fn read_variable(name: &str, mut now: Expr, scale: u8) -> Result<Expr, MysqlError> {
     now.ty = match &now.ty.sql {
         // A variable that was never set is text, whatever is assigned.
-        SqlType::Null => ExprType::string(TEXT, true, super::TEXT_OF_NUMBER, Coercibility::Implicit),
+        SqlType::Null => ExprType::string(TEXT, true, TEXT_OF_NUMBER, Coercibility::Implicit),
         SqlType::Decimal { scale: own, .. } => {
             ExprType::numeric(SqlType::decimal(DIGITS, scale.max(*own)), true)
         }
@@ -37,7 +45,7 @@ pub fn read_variable(name: &str, mut now: Expr, scale: u8) -> Result<Expr, Mysql
         sql if sql.is_character() => ExprType { sql: TEXT, ..now.ty },
         _ => now.ty,
     };
-    special(READ_VARIABLE, vec![literal(Value::from(name)), now])
+    call_of(READ_VARIABLE, vec![literal(Value::from(name)), plain(now)])
 }
 
 fn is_read(e: &Expr) -> bool {
@@ -59,7 +67,7 @@ pub(super) fn read_as(mut e: Expr, sql: &SqlType) -> Expr {
         }
         sql if sql.is_real() && e.ty.sql.is_numeric() => e.ty = ExprType::numeric(SqlType::Double, true),
         sql if sql.is_string() && e.ty.sql.is_numeric() => {
-            e.ty = ExprType::string(TEXT, true, super::TEXT_OF_NUMBER, Coercibility::Implicit);
+            e.ty = ExprType::string(TEXT, true, TEXT_OF_NUMBER, Coercibility::Implicit);
         }
         _ => {}
     }
@@ -73,7 +81,7 @@ pub(super) fn again(e: &Expr) -> Option<Expr> {
         && function.definition().name == ASSIGN_VARIABLE
     {
         let mut read =
-            special(READ_VARIABLE, vec![args.first()?.clone(), super::null(), literal(Value::Int(1))])
+            call_of(READ_VARIABLE, vec![args.first()?.clone(), super::null(), literal(Value::Int(1))])
                 .ok()?;
         read.ty = ExprType { nullable: true, ..e.ty.clone() };
         return Some(read);
@@ -98,41 +106,9 @@ pub(super) fn read_in(e: Expr, domain: CompareDomain) -> Expr {
     }
 }
 
-/// Functions of texts, which convert a number to its text.
-const OF_TEXT: &[&str] = &[
-    "CONCAT",
-    "CONCAT_WS",
-    "REPLACE",
-    "SUBSTRING",
-    "LEFT",
-    "RIGHT",
-    "LPAD",
-    "RPAD",
-    "INSERT",
-    "REPEAT",
-    "REVERSE",
-    "UPPER",
-    "LOWER",
-    "LTRIM",
-    "RTRIM",
-    "TRIM",
-    "LENGTH",
-    "CHAR_LENGTH",
-    "LOCATE",
-    "INSTR",
-    "FIND_IN_SET",
-    "SUBSTRING_INDEX",
-    "QUOTE",
-    "MD5",
-    "SHA1",
-    "REGEXP_LIKE",
-    "REGEXP_REPLACE",
-    "REGEXP_SUBSTR",
-];
-
 /// Converts the arguments of a function.
 pub(super) fn arguments(function: &Function, args: Vec<Expr>) -> Vec<Expr> {
-    if !args.iter().any(is_read) || !OF_TEXT.contains(&function.name) {
+    if !args.iter().any(is_read) || !function.texts {
         return args;
     }
     let read = |(at, arg)| if function.number_args.contains(&at) { arg } else { read_as(arg, &TEXT) };

@@ -11,21 +11,21 @@ use arrow_schema::DataType;
 use arrow_select::interleave::interleave;
 
 use super::super::context::EvalContext;
-use super::super::in_set::InSet;
-use super::super::ir::{CompareOp, Expr, ExprKind, When};
+use super::super::context::held::{ColumnBytes, LONG};
+use super::super::datum::Datum;
+use super::super::function::{Call, Volatility};
+use super::super::ir::{CompareOp, Expr, ExprKind, FunctionId, InSet, When};
 use super::super::like::LikePattern;
 use super::compare_batch::Strings;
-use super::held::{ColumnBytes, LONG};
 use super::lanes::{Lanes, TruthColumn, compare_constant, pack};
 use super::row::{BatchRow, NoColumns};
 use super::subset::{Subset, is_identity_conversion};
-use super::{Datum, arithmetic_batch, compare_batch, operand, row, subquery};
-use crate::functions::{Call, FunctionId, Volatility};
+use super::{arithmetic_batch, compare_batch, operand, row, subquery};
 use leafline_types::column::{Batch, ColumnBuilder, arrow_type, byte_len_at};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
-/// Returns the value of an expression for each row. Afterwards only the value itself is [held](super::held), not its
+/// Returns the value of an expression for each row. Afterwards only the value itself is [held](crate::context), not its
 /// operands.
 pub(super) fn datum_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
     let made = match &e.kind {
@@ -67,7 +67,11 @@ pub(super) fn string_bytes(array: &ArrayRef) -> usize {
 /// Returns the values of a node that has operands.
 fn computed(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
     match &e.kind {
-        ExprKind::Subquery(subquery) => subquery::answers(e, subquery, batch, cx),
+        ExprKind::Subquery(subquery) => {
+            let operands: Vec<&Expr> = subquery.needle.iter().chain(&subquery.outer).collect();
+            let data = operands.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
+            subquery::answers(e, subquery, (&operands, &data), batch.rows, cx)
+        }
         ExprKind::Call { function, args } => call(e, *function, args, batch, cx),
         ExprKind::Arithmetic { op, left, right } => {
             let a = datum_of(left, batch, cx)?;

@@ -7,7 +7,6 @@
 //! | `operand`          | conversion of values to the domain of a comparison, truth                 |
 //! | `arithmetic`       | arithmetic on two values                                                  |
 //! | `lanes`, `*_batch` | loops over native values                                                  |
-//! | `held`             | the account of long values, which decides when a batch is abandoned       |
 //! | `subquery`         | subqueries                                                                |
 //! | `subset`           | which expressions must be evaluated for some rows only, and doing so      |
 //! | `selection`        | the result of a filter                                                    |
@@ -16,7 +15,6 @@ mod arithmetic;
 mod arithmetic_batch;
 mod batch;
 mod compare_batch;
-mod held;
 mod lanes;
 pub(crate) mod operand;
 mod row;
@@ -26,20 +24,19 @@ mod subset;
 #[cfg(test)]
 mod tests;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::ArrayRef;
 use arrow_buffer::BooleanBufferBuilder;
 
 use super::context::EvalContext;
+use super::context::held::{ColumnBytes, LONG, PIECE_BYTES, in_batch};
+use super::datum::Datum;
 use super::ir::Expr;
-use leafline_types::column::{Batch, ColumnBuilder, byte_len_at, value_at};
+use leafline_types::column::{Batch, ColumnBuilder, byte_len_at};
 use leafline_types::error::MysqlError;
-use leafline_types::output::room_for;
-use leafline_types::value::{SqlType, Value};
+use leafline_types::value::Value;
 
-pub(crate) use held::Held;
-use held::{ColumnBytes, PIECE_BYTES, in_batch};
 pub use operand::truth;
-pub(crate) use row::{Row, value_of};
+pub(crate) use row::value_of;
 pub use selection::Selection;
 
 /// If less than one row in this many is left, the rows left are copied together before the next conjunct is
@@ -48,41 +45,6 @@ const SPARSE: usize = 16;
 
 /// Rows evaluated one by one between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: usize = 256;
-
-/// The value of an expression for the rows of a batch.
-#[derive(Debug, Clone)]
-pub enum Datum {
-    /// One value per row, in the Arrow type of the expression's SQL type.
-    Array(ArrayRef),
-    /// One value for all rows.
-    Scalar(Value),
-}
-
-impl Datum {
-    /// Returns a column; repeats a scalar.
-    pub fn into_array(self, ty: &SqlType, rows: usize) -> Result<ArrayRef, MysqlError> {
-        match self {
-            Datum::Array(array) => Ok(array),
-            Datum::Scalar(v) => {
-                room_for(v.byte_len().saturating_mul(rows))?;
-                let mut out = ColumnBuilder::with_capacity(ty, rows);
-                for _ in 0..rows {
-                    out.push_value(&v)?;
-                }
-                Ok(out.finish())
-            }
-        }
-    }
-
-    /// Returns the value of a row; `ty` is the type of the expression.
-    pub fn value(&self, row: usize, ty: &SqlType) -> Value {
-        match self {
-            Datum::Array(array) if *ty == SqlType::Null || array.is_null(row) => Value::Null,
-            Datum::Array(array) => value_at(array, row, ty),
-            Datum::Scalar(v) => v.clone(),
-        }
-    }
-}
 
 /// Evaluates `expr` for every row of `batch`; its columns are positions in the batch.
 pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
@@ -138,7 +100,7 @@ pub fn evaluate_some(
             if let Datum::Scalar(v) = &datum {
                 // The value will be repeated.
                 let bytes = v.byte_len().saturating_mul(batch.rows);
-                if bytes >= held::LONG {
+                if bytes >= LONG {
                     cx.hold_bytes(bytes)?;
                 }
             }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::super::context::EvalContext;
+use super::super::context::held::LONG;
 use super::super::ir::CompareDomain;
 use leafline_types::convert;
 use leafline_types::decimal::Decimal;
@@ -61,7 +62,7 @@ pub(crate) fn cast(
                 .map(Value::Json);
         }
         // The text of a large document is measured before it is made.
-        (_, to, Value::Json(json)) if to.is_string() && json.as_bytes().len() >= super::held::LONG => {
+        (_, to, Value::Json(json)) if to.is_string() && json.as_bytes().len() >= LONG => {
             let mut out = Output::new(cx.sql_mode.max_result.max(json.as_bytes().len()), cx.cancel);
             match leafline_types::json::text::put_text(json.view(), &mut out) {
                 Ok(()) => room_for(out.len())?,

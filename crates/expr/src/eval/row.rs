@@ -1,12 +1,12 @@
 //! The evaluator for one row, which defines every node. A lazy node evaluates only the operands it needs.
 
 use super::super::context::EvalContext;
+use super::super::datum::Row;
+use super::super::function::Call;
 use super::super::ir::{CompareOp, Expr, ExprKind};
 use super::super::like::LikePattern;
-use super::super::subquery::answer;
 use super::arithmetic;
 use super::operand::{cast, compare, condition_value, conform, text, truth};
-use crate::functions::Call;
 use leafline_types::column::{Batch, byte_len_at, value_at};
 use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
@@ -14,12 +14,6 @@ use leafline_types::value::{SqlType, Value};
 
 /// Rows of a list that are compared between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: usize = 1024;
-
-/// The source of column values.
-pub(crate) trait Row: std::fmt::Debug {
-    /// Returns the value of a column.
-    fn value(&self, column: usize, ty: &SqlType) -> Result<Value, MysqlError>;
-}
 
 /// A row without columns.
 #[derive(Debug)]
@@ -56,7 +50,7 @@ impl Row for BatchRow<'_> {
     }
 }
 
-/// Returns the value of an expression. Afterwards only the value itself is [held](super::held), not its operands.
+/// Returns the value of an expression. Afterwards only the value itself is [held](crate::context), not its operands.
 pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     let v = match &e.kind {
         // Literals, parameters and outer values are shared.
@@ -77,7 +71,7 @@ fn computed(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, 
             let needle =
                 subquery.needle.iter().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
             let outer = subquery.outer.iter().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
-            answer(subquery, &needle, &outer, cx)
+            cx.answer(subquery, &needle, &outer)
         }
         ExprKind::Call { function, args } => {
             let call = Call { function: *function, args, ty: &e.ty, row };

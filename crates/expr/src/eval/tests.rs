@@ -7,6 +7,7 @@ use super::super::testkit::{self, Session, date, dbl, dec, int, null, shown, tim
 use super::super::{ArithmeticOp, CompareOp, Expr, build, conjuncts, fold, push_down_not};
 use super::*;
 use crate::testing;
+use leafline_types::column::value_at;
 use leafline_types::value::{ExprType, SqlType};
 
 /// Whether two values of a type are the same; doubles may differ in the last digit, because of the order of

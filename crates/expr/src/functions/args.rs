@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::Call;
+use crate::characters::offset;
 use crate::eval_operand as operand;
+use crate::function::{Call, longest};
 use crate::{EvalContext, Expr, build};
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
@@ -90,11 +91,6 @@ pub(super) enum Made {
     Null,
 }
 
-/// Returns the length of the longest of some values.
-pub(super) fn longest(values: &[Value]) -> usize {
-    values.iter().map(Value::byte_len).max().unwrap_or(0)
-}
-
 impl<'a> Call<'a> {
     /// Returns the bytes of argument `n`; None for NULL.
     pub(super) fn text<'v>(&self, values: &'v [Value], n: usize) -> Option<Cow<'v, [u8]>> {
@@ -158,13 +154,6 @@ impl<'a> Call<'a> {
             Err(Stop::Error(error)) => Err(error),
         }
     }
-
-    /// Returns NULL, with a warning that the result would be too long.
-    pub(super) fn too_long(&self, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
-        let name = self.function.definition().name.to_ascii_lowercase();
-        cx.warn(MysqlError::allowed_packet_overflowed(name, cx.sql_mode.max_result))?;
-        Ok(Value::Null)
-    }
 }
 
 /// Returns the value as an integer: rounds decimals and doubles, reads the number at the front of a text. Clamps to
@@ -199,18 +188,4 @@ pub(super) fn characters(text: &[u8], bytewise: bool, from: usize, count: usize)
     let start = offset(text, bytewise, from);
     let rest = &text[start..];
     &rest[..offset(rest, bytewise, count)]
-}
-
-/// Returns where character `n` begins; the end if there are fewer.
-pub(super) fn offset(text: &[u8], bytewise: bool, n: usize) -> usize {
-    if bytewise {
-        return n.min(text.len());
-    }
-    let mut starts = text.iter().enumerate().filter(|(_, b)| *b & 0xC0 != 0x80);
-    starts.nth(n).map_or(text.len(), |(at, _)| at)
-}
-
-/// Returns how many characters a text has.
-pub(super) fn count_characters(text: &[u8], bytewise: bool) -> usize {
-    if bytewise { text.len() } else { text.iter().filter(|b| *b & 0xC0 != 0x80).count() }
 }

@@ -2,17 +2,12 @@
 //! statement assigns.
 
 use super::args::integer;
-use super::{Call, Function, Volatility};
+use crate::build::{ASSIGN_VARIABLE, READ_VARIABLE};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function, Volatility};
 use crate::{EvalContext, Expr};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
-
-/// The name of the function that assigns a variable.
-pub(crate) const ASSIGN_VARIABLE: &str = ":=";
-
-/// The name of the function that reads a variable which its statement assigns.
-pub(crate) const READ_VARIABLE: &str = "@";
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(ASSIGN_VARIABLE, (2, 2), |args| Ok(args[1].ty.clone()), assign)

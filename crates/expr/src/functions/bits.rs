@@ -4,8 +4,8 @@
 //! converted to 64 bits. The binder converts hexadecimal and bit literals to numbers where MySQL does.
 
 use super::args::nullable;
-use super::{Call, Function};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function};
 use crate::{Datum, EvalContext, Expr, build};
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;

@@ -4,10 +4,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::args::{bigint_or_null, bounded_text, integer, literal_integer};
 use super::date_format::{day_name, month_name};
-use super::temporal::{unit_of, week_mode_of};
-use super::time_names::TimeNames;
-use super::{Call, Function, Volatility};
+use super::date_parts::{unit_of, week_mode, week_mode_of};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function, Volatility};
+use crate::locale::TimeNames;
 use crate::{EvalContext, Expr};
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
@@ -24,7 +24,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 .and_then(|day| day_name(day, cx.sql_mode.time_names))
                 .map_or(Value::Null, Value::from))
         },
-    ),
+    )
+    .own_text(),
     Function::new(
         "MONTHNAME",
         (1, 1),
@@ -34,7 +35,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 .and_then(|day| month_name(day, cx.sql_mode.time_names))
                 .map_or(Value::Null, Value::from))
         },
-    ),
+    )
+    .own_text(),
     Function::new("TO_DAYS", (1, 1), bigint_or_null, |cx, _, args| {
         let number = operand::day(&args[0], cx)?.and_then(Date::day_number);
         Ok(number.map_or(Value::Null, |number| Value::Int(number.into())))
@@ -63,7 +65,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("TIMESTAMPDIFF", (3, 3), bigint_or_null, timestamp_diff).special(),
     Function::new("FROM_UNIXTIME", (1, 1), from_unixtime_type, from_unixtime).numeric(),
     Function::new("CONVERT_TZ", (3, 3), convert_tz_type, convert_tz),
-    Function::new("GET_FORMAT", (2, 2), |_| Ok(bounded_text(17, true)), get_format).special(),
+    Function::new("GET_FORMAT", (2, 2), |_| Ok(bounded_text(17, true)), get_format).own_text().special(),
     Function::new(
         "UTC_DATE",
         (0, 0),
@@ -136,7 +138,7 @@ fn make_date(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Va
 }
 
 fn year_week(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    let mode = super::temporal::week_mode(cx, args)?;
+    let mode = week_mode(cx, args)?;
     let week = operand::day(&args[0], cx)?.and_then(|day| day.week(week_mode_of(mode | 2)));
     Ok(week.map_or(Value::Null, |(year, week)| Value::Int(i64::from(year) * 100 + i64::from(week))))
 }

@@ -3,7 +3,7 @@
 //! Text is stored as UTF-8 whatever its character set is. Where an expression asks for its bytes, these functions
 //! make the bytes of the character set, if it is not UTF-8.
 
-use super::{Call, Function};
+use crate::function::{Call, Function};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::error::errno::ER_INVALID_CHARACTER_STRING;

@@ -3,12 +3,13 @@
 use super::args::{Made, bigint_or_null, bounded_text, integer};
 use super::calendar::{clock_digits, fraction_digits};
 use super::date_format::put_time;
-use super::{Call, Function, Volatility};
+use super::date_parts::datetime_text;
 use crate::eval_operand as operand;
+use crate::function::{Call, Function, Volatility};
 use crate::{EvalContext, Expr, build};
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
-use leafline_types::temporal::{DateTime, Time, date_rules};
+use leafline_types::temporal::{DateTime, Time};
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -45,10 +46,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Ok(operand::time(&args[0], cx)?.map_or(Value::Null, |t| Value::Int(t.micros() / MICROS)))
     }),
     Function::new("TIMEDIFF", (2, 2), difference_type, difference),
-    Function::new("ADDTIME", (2, 2), sum_type, |cx, call, args| sum(cx, call, args, false)),
-    Function::new("SUBTIME", (2, 2), sum_type, |cx, call, args| sum(cx, call, args, true)),
+    Function::new("ADDTIME", (2, 2), sum_type, |cx, call, args| sum(cx, call, args, false))
+        .own_text()
+        .temporal_text(),
+    Function::new("SUBTIME", (2, 2), sum_type, |cx, call, args| sum(cx, call, args, true))
+        .own_text()
+        .temporal_text(),
     Function::new("TIMESTAMP", (1, 2), timestamp_type, timestamp),
-    Function::new("TIME_FORMAT", (2, 2), time_format_type, time_format_function),
+    Function::new("TIME_FORMAT", (2, 2), time_format_type, time_format_function).own_text(),
 ];
 
 /// Microseconds in a second.
@@ -129,16 +134,6 @@ fn moment(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Moment>, MysqlEr
             None => operand::time(v, cx)?.map(Moment::Span),
         },
     })
-}
-
-/// Reads a text as a datetime where a time is expected; None unless it has a day and a time of day.
-pub(super) fn datetime_text(v: &Value) -> Option<DateTime> {
-    let text = v.as_str()?;
-    let time = Time::parse(text).is_ok_and(|parsed| !parsed.had_date);
-    DateTime::parse(text, date_rules(text))
-        .ok()
-        .filter(|parsed| parsed.has_time && !time)
-        .map(|parsed| parsed.value)
 }
 
 fn difference_type(args: &[Expr]) -> Result<ExprType, MysqlError> {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::temporal::weekday;
-use super::time_names::TimeNames;
+use super::date_parts::weekday;
+use crate::locale::TimeNames;
 use leafline_types::output::{Output, Stop};
 use leafline_types::temporal::{Date, DateTime, Time, WeekMode};
 

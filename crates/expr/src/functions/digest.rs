@@ -8,7 +8,7 @@ use sha2::{Sha224, Sha256, Sha384, Sha512};
 
 use super::args::{Made, binary_string, bounded_text, integer, nullable};
 use super::math::out_of_range_argument;
-use super::{Call, Function, Volatility};
+use crate::function::{Call, Function, Volatility};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::output::{BYTES_BETWEEN_CHECKS, Output, Stop, room_for};
@@ -19,13 +19,17 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("MD5", (1, 1), hash_type::<32>, |cx, call, values| {
         digest::<Md5>(cx, call.text(values, 0).as_deref())
     })
+    .texts()
+    .own_text()
     .bytes(),
     Function::new("SHA1", (1, 1), hash_type::<40>, |cx, call, values| {
         digest::<Sha1>(cx, call.text(values, 0).as_deref())
     })
+    .texts()
+    .own_text()
     .bytes()
     .aliases(&["SHA"]),
-    Function::new("SHA2", (2, 2), |_| Ok(bounded_text(128, true)), sha2).bytes().numbers(&[1]),
+    Function::new("SHA2", (2, 2), |_| Ok(bounded_text(128, true)), sha2).own_text().bytes().numbers(&[1]),
     Function::new("CRC32", (1, 1), super::args::bigint, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(crc32(&s).into())))
     })

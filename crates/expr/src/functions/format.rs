@@ -1,15 +1,16 @@
 //! FORMAT: numbers with separators, as a locale writes them.
 
 use super::args::{bounded_text, integer};
-use super::{Call, Function};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function};
+use crate::locale::{ENGLISH, Locale, locale};
 use crate::{EvalContext, Expr, build};
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("FORMAT", (2, 3), format_type, format).numeric(),
+    Function::new("FORMAT", (2, 3), format_type, format).own_text().numeric(),
     Function::new(
         "FORMAT_BYTES",
         (1, 1),
@@ -141,80 +142,3 @@ fn grouped(text: &str, digits: u8, locale: &Locale) -> String {
     }
     out
 }
-
-/// The separators of a locale's numbers.
-struct Locale {
-    point: &'static str,
-    separator: &'static str,
-    /// Whether a group begins with that many digits left.
-    groups: fn(usize) -> bool,
-}
-
-fn threes(left: usize) -> bool {
-    left.is_multiple_of(3)
-}
-
-/// Groups of three, then of two.
-fn indian(left: usize) -> bool {
-    left == 3 || left > 3 && left % 2 == 1
-}
-
-fn never(_: usize) -> bool {
-    false
-}
-
-static ENGLISH: Locale = Locale { point: ".", separator: ",", groups: threes };
-
-/// Returns the locale of that name, in any case.
-fn locale(name: &str) -> Option<&'static Locale> {
-    known_locale(name).map(|(locale, _)| locale)
-}
-
-/// Returns MySQL's spelling of a locale's name, given in any case.
-pub fn locale_name(name: &str) -> Option<&'static str> {
-    known_locale(name).map(|(_, known)| known)
-}
-
-fn known_locale(name: &str) -> Option<(&'static Locale, &'static str)> {
-    locales().find(|(_, known)| known.eq_ignore_ascii_case(name))
-}
-
-fn locales() -> impl Iterator<Item = (&'static Locale, &'static str)> {
-    LOCALES.iter().flat_map(|(locale, names)| names.split(' ').map(move |known| (locale, known)))
-}
-
-/// Returns the names of all locales.
-#[cfg(test)]
-pub(super) fn locale_names() -> impl Iterator<Item = &'static str> {
-    locales().map(|(_, name)| name)
-}
-
-/// MySQL's locales.
-static LOCALES: &[(Locale, &str)] = &[
-    (
-        Locale { point: ".", separator: ",", groups: threes },
-        "ar_AE ar_BH ar_DZ ar_EG ar_IN ar_IQ ar_JO ar_KW ar_LB ar_LY ar_MA ar_OM ar_QA ar_SD \
-         ar_SY ar_TN ar_YE en_AU en_CA en_GB en_NZ en_PH en_US en_ZA en_ZW es_DO es_GT es_HN \
-         es_MX es_NI es_PA es_PE es_PR es_SV es_US gu_IN he_IL hi_IN ja_JP ko_KR ms_MY th_TH \
-         ur_PK zh_CN zh_HK zh_TW",
-    ),
-    (Locale { point: ".", separator: "", groups: never }, "ar_SA sr_RS"),
-    (
-        Locale { point: ",", separator: ".", groups: threes },
-        "be_BY da_DK de_BE de_DE de_LU es_AR es_BO es_CL es_CO es_EC es_ES es_PY es_UY es_VE \
-         fo_FO hu_HU id_ID is_IS lt_LT mn_MN nb_NO no_NO ro_RO ru_UA sq_AL tr_TR uk_UA vi_VN",
-    ),
-    (Locale { point: ",", separator: "\0", groups: threes }, "bg_BG"),
-    (
-        Locale { point: ",", separator: "", groups: never },
-        "ca_ES de_AT el_GR eu_ES fr_BE fr_CA fr_CH fr_FR fr_LU gl_ES hr_HR it_IT nl_BE nl_NL \
-         pl_PL pt_BR pt_PT sl_SI",
-    ),
-    (
-        Locale { point: ",", separator: " ", groups: threes },
-        "cs_CZ es_CR et_EE fi_FI lv_LV mk_MK ru_RU sk_SK sv_FI sv_SE",
-    ),
-    (Locale { point: ".", separator: "'", groups: threes }, "de_CH"),
-    (Locale { point: ".", separator: ",", groups: indian }, "en_IN ta_IN te_IN"),
-    (Locale { point: ",", separator: "'", groups: threes }, "it_CH rm_CH"),
-];

@@ -1,8 +1,8 @@
 //! Functions of lists: FIELD, ELT, FIND_IN_SET, MAKE_SET, EXPORT_SET, INTERVAL.
 
 use super::args::{Made, integer, low_bits, nullable, string};
-use super::{Call, Function};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function};
 use crate::{CompareDomain, EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
@@ -10,7 +10,7 @@ use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("FIELD", (2, usize::MAX), field_type, field),
     Function::new("ELT", (2, usize::MAX), elt_type, elt).numbers(&[0]),
-    Function::new("FIND_IN_SET", (2, 2), find_in_set_type, find_in_set),
+    Function::new("FIND_IN_SET", (2, 2), find_in_set_type, find_in_set).texts(),
     Function::new("MAKE_SET", (2, usize::MAX), make_set_type, make_set).numbers(&[0]),
     Function::new("EXPORT_SET", (3, 5), export_set_type, export_set).numbers(&[0, 4]),
     Function::new("INTERVAL", (2, usize::MAX), |_| Ok(build::bigint(false)), interval).special().numeric(),

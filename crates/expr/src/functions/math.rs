@@ -1,14 +1,14 @@
 //! Numeric functions.
 
 use super::args::{double, double_or_null, nullable};
-use super::{Call, Function, Volatility};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function, Volatility};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("ABS", (1, 1), same_kind, abs).numeric(),
+    Function::new("ABS", (1, 1), same_kind, abs).keeps_digits().numeric(),
     Function::new("POW", (2, 2), double, |cx, call, args| two(cx, call, args, |a, b| Some(a.powf(b))))
         .aliases(&["POWER"])
         .numeric(),
@@ -25,8 +25,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .numeric(),
     Function::new("LOG", (1, 2), double_or_null, log).numeric(),
     Function::new("SIGN", (1, 1), super::args::bigint, sign).numeric(),
-    Function::new("GREATEST", (2, usize::MAX), extreme_type, |cx, call, args| extreme(cx, call, args, true)),
-    Function::new("LEAST", (2, usize::MAX), extreme_type, |cx, call, args| extreme(cx, call, args, false)),
+    Function::new("GREATEST", (2, usize::MAX), extreme_type, |cx, call, args| extreme(cx, call, args, true))
+        .keeps_digits(),
+    Function::new("LEAST", (2, usize::MAX), extreme_type, |cx, call, args| extreme(cx, call, args, false))
+        .keeps_digits(),
     Function::new("SIN", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(v.sin()))).numeric(),
     Function::new("COS", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(v.cos()))).numeric(),
     Function::new("TAN", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(v.tan()))).numeric(),

@@ -4,30 +4,34 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::args::{bigint_or_null, binary_string, bounded_text, integer};
 use super::radix::null_with_warning_1411;
-use super::{Call, Function};
+use crate::function::{Call, Function};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("INET_ATON", (1, 1), |_| Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, true)), inet_aton),
-    Function::new("INET_NTOA", (1, 1), |_| Ok(bounded_text(15, true)), inet_ntoa).numbers(&[0]),
+    Function::new("INET_NTOA", (1, 1), |_| Ok(bounded_text(15, true)), inet_ntoa).own_text().numbers(&[0]),
     Function::new("INET6_ATON", (1, 1), |_| Ok(binary_string(16, true)), inet6_aton),
-    Function::new("INET6_NTOA", (1, 1), |_| Ok(bounded_text(39, true)), inet6_ntoa),
+    Function::new("INET6_NTOA", (1, 1), |_| Ok(bounded_text(39, true)), inet6_ntoa).own_text(),
     Function::new("IS_IPV4", (1, 1), test_type, |_, call, values| {
         test_text(call, values, |text| ipv4(text).is_some())
-    }),
+    })
+    .condition(),
     Function::new("IS_IPV6", (1, 1), test_type, |_, call, values| {
         test_text(call, values, |text| ipv6(text).is_some())
-    }),
+    })
+    .condition(),
     Function::new("IS_IPV4_COMPAT", (1, 1), bigint_or_null, |_, _, values| {
         test_bytes(values, |bytes| {
             bytes[..12].iter().all(|b| *b == 0) && !matches!(bytes[12..], [0, 0, 0, 0 | 1])
         })
-    }),
+    })
+    .condition(),
     Function::new("IS_IPV4_MAPPED", (1, 1), bigint_or_null, |_, _, values| {
         test_bytes(values, |bytes| bytes[..10].iter().all(|b| *b == 0) && bytes[10..12] == [255, 255])
-    }),
+    })
+    .condition(),
 ];
 
 fn test_type(args: &[Expr]) -> Result<ExprType, MysqlError> {

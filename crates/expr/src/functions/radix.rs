@@ -1,7 +1,7 @@
 //! Characters and numbers as codes: ASCII, ORD, CHAR, CONV and its shorthands, hexadecimal and base 64.
 
 use super::args::{Made, binary_string, bounded_text, integer, low_bits, nullable};
-use super::{Call, Function};
+use crate::function::{Call, Function};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::output::{Output, Stop};
@@ -24,13 +24,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (1, 1),
         |args| Ok(bounded_text(64, nullable(args))),
         |cx, call, values| convert(cx, call, values, 10, 2),
-    ),
+    )
+    .own_text(),
     Function::new(
         "OCT",
         (1, 1),
         |args| Ok(bounded_text(64, nullable(args))),
         |cx, call, values| convert(cx, call, values, 10, 8),
-    ),
+    )
+    .own_text(),
     Function::new(
         "CONV",
         (3, 3),
@@ -42,9 +44,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
             convert(cx, call, values, from, to)
         },
     )
+    .own_text()
     .numbers(&[1, 2]),
     Function::new("UNHEX", (1, 1), |args| Ok(binary_string(length(&args[0]).div_ceil(2), true)), unhex),
-    Function::new("TO_BASE64", (1, 1), to_base64_type, to_base64).bytes(),
+    Function::new("TO_BASE64", (1, 1), to_base64_type, to_base64).own_text().bytes(),
     Function::new(
         "FROM_BASE64",
         (1, 1),
@@ -61,7 +64,7 @@ fn length(arg: &Expr) -> u64 {
 fn ord(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     let bytewise = !call.args[0].ty.sql.is_character();
-    let first = &s[..super::args::offset(&s, bytewise, 1)];
+    let first = &s[..crate::characters::offset(&s, bytewise, 1)];
     let charset = call.args[0].ty.collation.charset();
     let encoded = match str::from_utf8(first) {
         Ok(text) if !bytewise && !charset.is_utf8() => charset.encode(text),

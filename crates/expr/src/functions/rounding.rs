@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use super::args::{integer, literal_integer, nullable};
 use super::math::out_of_range;
-use super::{Call, Function};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function};
 use crate::{EvalContext, Expr, build};
 use leafline_types::decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
 use leafline_types::error::MysqlError;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::args::system_string;
-use super::{Call, Function, Volatility};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function, Volatility};
 use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};

@@ -5,9 +5,9 @@
 //! a literal format. The day of a month only has to be at most 31. A date part that is zero makes the result NULL
 //! under `NO_ZERO_DATE`.
 
-use super::temporal::weekday;
-use super::time_names::TimeNames;
-use super::{Call, Function};
+use super::date_parts::weekday;
+use crate::function::{Call, Function};
+use crate::locale::TimeNames;
 use crate::{EvalContext, Expr};
 use leafline_types::error::MysqlError;
 use leafline_types::temporal::{CivilDate, CivilDateTime, Date, DateRules, DateTime};

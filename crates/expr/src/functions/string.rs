@@ -1,41 +1,51 @@
 //! Functions that make strings or measure them.
 
-use super::args::{Made, count_characters, integer, nullable, offset, string};
-use super::letter_case::{to_lower, to_upper};
-use super::{Call, Function};
+use super::args::{Made, integer, nullable, string};
+use crate::characters::{count_characters, offset};
 use crate::eval_operand as operand;
+use crate::function::{Call, Function};
+use crate::letter_case::{to_lower, to_upper};
 use crate::{Datum, EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("CONCAT", (1, usize::MAX), concat_type, concat),
-    Function::new("CONCAT_WS", (2, usize::MAX), concat_ws_type, concat_ws),
+    Function::new("CONCAT", (1, usize::MAX), concat_type, concat).texts(),
+    Function::new("CONCAT_WS", (2, usize::MAX), concat_ws_type, concat_ws).texts(),
     Function::new("LENGTH", (1, 1), super::args::bigint, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.len() as i64)))
     })
+    .texts()
     .bytes()
     .aliases(&["OCTET_LENGTH"])
     .vector(length_of_all),
-    Function::new("CHAR_LENGTH", (1, 1), super::args::bigint, char_length).aliases(&["CHARACTER_LENGTH"]),
+    Function::new("CHAR_LENGTH", (1, 1), super::args::bigint, char_length)
+        .texts()
+        .aliases(&["CHARACTER_LENGTH"]),
     Function::new("UPPER", (1, 1), same_type, |cx, call, values| cased(cx, call, values, to_upper))
+        .texts()
         .aliases(&["UCASE"]),
     Function::new("LOWER", (1, 1), same_type, |cx, call, values| cased(cx, call, values, to_lower))
+        .texts()
         .aliases(&["LCASE"]),
-    Function::new("LTRIM", (1, 1), same_type, |_, call, values| trim(call, values, true, false)),
-    Function::new("RTRIM", (1, 1), same_type, |_, call, values| trim(call, values, false, true)),
-    Function::new("TRIM", (1, 1), same_type, |_, call, values| trim(call, values, true, true)),
+    Function::new("LTRIM", (1, 1), same_type, |_, call, values| trim(call, values, true, false)).texts(),
+    Function::new("RTRIM", (1, 1), same_type, |_, call, values| trim(call, values, false, true)).texts(),
+    Function::new("TRIM", (1, 1), same_type, |_, call, values| trim(call, values, true, true)).texts(),
     Function::new("TRIM_LEADING", (2, 2), same_type, |_, call, values| trim(call, values, true, false))
         .special(),
     Function::new("TRIM_TRAILING", (2, 2), same_type, |_, call, values| trim(call, values, false, true))
         .special(),
     Function::new("TRIM_BOTH", (2, 2), same_type, |_, call, values| trim(call, values, true, true)).special(),
-    Function::new("REPLACE", (3, 3), replace_type, replace),
-    Function::new("LPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, true)).numbers(&[1]),
-    Function::new("RPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, false)).numbers(&[1]),
-    Function::new("REPEAT", (2, 2), repeat_type, repeat).numbers(&[1]),
-    Function::new("REVERSE", (1, 1), same_type, reverse),
-    Function::new("HEX", (1, 1), hex_type, hex).bytes(),
+    Function::new("REPLACE", (3, 3), replace_type, replace).texts(),
+    Function::new("LPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, true))
+        .texts()
+        .numbers(&[1]),
+    Function::new("RPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, false))
+        .texts()
+        .numbers(&[1]),
+    Function::new("REPEAT", (2, 2), repeat_type, repeat).texts().numbers(&[1]),
+    Function::new("REVERSE", (1, 1), same_type, reverse).texts(),
+    Function::new("HEX", (1, 1), hex_type, hex).own_text().bytes(),
 ];
 
 /// Returns the most characters of an argument's text.

@@ -1,7 +1,8 @@
 //! Functions that edit, quote and split strings, compare them by sound, and return their collation.
 
-use super::args::{Made, bounded_text, count_characters, integer, nullable, offset, string};
-use super::{Call, Function};
+use super::args::{Made, bounded_text, integer, nullable, string};
+use crate::characters::{count_characters, offset};
+use crate::function::{Call, Function};
 use crate::{EvalContext, Expr, build};
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
@@ -12,12 +13,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.len() as i64 * 8)))
     })
     .bytes(),
-    Function::new("INSERT", (4, 4), insert_type, insert).numbers(&[1, 2]),
-    Function::new("QUOTE", (1, 1), quote_type, quote),
+    Function::new("INSERT", (4, 4), insert_type, insert).texts().numbers(&[1, 2]),
+    Function::new("QUOTE", (1, 1), quote_type, quote).texts(),
     Function::new("SOUNDEX", (1, 1), soundex_type, soundex),
-    Function::new("SPACE", (1, 1), space_type, space).numbers(&[0]),
+    Function::new("SPACE", (1, 1), space_type, space).own_text().numbers(&[0]),
     Function::new("STRCMP", (2, 2), strcmp_type, strcmp),
-    Function::new("SUBSTRING_INDEX", (3, 3), substring_index_type, substring_index).numbers(&[2]),
+    Function::new("SUBSTRING_INDEX", (3, 3), substring_index_type, substring_index).texts().numbers(&[2]),
     Function::new(
         "LOAD_FILE",
         (1, 1),

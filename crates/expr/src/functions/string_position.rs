@@ -1,8 +1,9 @@
 //! Functions that count characters: parts of strings, and places in them. Characters count from 1; the characters of
 //! binary strings are bytes.
 
-use super::args::{characters, count_characters, integer, nullable, offset, string};
-use super::{Call, Function};
+use super::args::{characters, integer, nullable, string};
+use crate::characters::{count_characters, offset};
+use crate::function::{Call, Function};
 use crate::{Datum, EvalContext, Expr, build};
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
@@ -13,17 +14,20 @@ use std::sync::Arc;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("SUBSTRING", (2, 3), part_type, substring)
+        .texts()
         .numbers(&[1, 2])
         .aliases(&["SUBSTR", "MID"])
         .vector(|_, call, data, _| Ok(parts(call, data, data.get(1), data.get(2)))),
     Function::new("LEFT", (2, 2), end_type, left)
+        .texts()
         .numbers(&[1])
         .vector(|_, call, data, _| Ok(parts(call, data, None, data.get(1)))),
-    Function::new("RIGHT", (2, 2), end_type, right).numbers(&[1]),
+    Function::new("RIGHT", (2, 2), end_type, right).texts().numbers(&[1]),
     Function::new("INSTR", (2, 2), position_type, |cx, call, values| {
         position(cx, call, call.text(values, 0), call.text(values, 1), 0)
-    }),
-    Function::new("LOCATE", (2, 3), position_type, locate).aliases(&["POSITION"]).numbers(&[2]),
+    })
+    .texts(),
+    Function::new("LOCATE", (2, 3), position_type, locate).texts().aliases(&["POSITION"]).numbers(&[2]),
 ];
 
 fn part_type(args: &[Expr]) -> Result<ExprType, MysqlError> {

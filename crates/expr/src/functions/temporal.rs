@@ -2,9 +2,11 @@
 
 use super::args::{Made, bigint_or_null, integer, literal_integer};
 use super::date_format::put_date;
-use super::time_names::TimeNames;
-use super::{Call, Function, Volatility};
+use super::date_parts::{datetime_text, unit_of, week_mode, week_mode_of, weekday};
+use crate::build::NUMBER_OF_TEMPORAL_TEXT;
 use crate::eval_operand as operand;
+use crate::function::{Call, Function, Volatility};
+use crate::locale::TimeNames;
 use crate::{Datum, EvalContext, Expr, build};
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
@@ -52,15 +54,19 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Ok(difference.map_or(Value::Null, |days| Value::Int(days.into())))
     }),
     Function::new("DATE_ADD", (3, 3), date_add_type, |cx, call, args| date_add(cx, call, args, false))
+        .own_text()
+        .temporal_text()
         .special(),
     Function::new("DATE_SUB", (3, 3), date_add_type, |cx, call, args| date_add(cx, call, args, true))
+        .own_text()
+        .temporal_text()
         .special(),
     Function::new(NUMBER_OF_TEMPORAL_TEXT, (1, 1), double_or_null, number_of_temporal_text).special(),
     Function::new("EXTRACT", (2, 2), bigint_or_null, |cx, call, args| {
         part(cx, &args[1..], unit_of(&call.args[0])?, true)
     })
     .special(),
-    Function::new("DATE_FORMAT", (2, 2), date_format_type, date_format_function),
+    Function::new("DATE_FORMAT", (2, 2), date_format_type, date_format_function).own_text(),
     Function::new("NOW", (0, 1), now_type, now)
         .aliases(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"])
         .volatility(Volatility::Statement),
@@ -77,8 +83,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// The name of the function that converts the text of a date or time to a number.
-pub(crate) const NUMBER_OF_TEMPORAL_TEXT: &str = "NUMBER_OF_TEMPORAL_TEXT";
-
 fn double_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::Double, true))
 }
@@ -104,36 +108,12 @@ fn date_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::Date, true))
 }
 
-/// Returns the unit, which these calls have as a literal argument.
-pub(super) fn unit_of(arg: &Expr) -> Result<IntervalUnit, MysqlError> {
-    let name = arg.as_literal().and_then(Value::as_str);
-    name.and_then(IntervalUnit::from_name).ok_or_else(|| MysqlError::internal("no interval unit"))
-}
-
-/// Returns the day of the week, from 0 for Sunday (or Monday); None if month or day is zero.
-pub(super) fn weekday(d: Date, sunday_first: bool) -> Option<u8> {
-    Some((d.weekday()? + u8::from(sunday_first)) % 7)
-}
-
-/// Returns how weeks are counted for a `mode` argument.
-pub(super) fn week_mode_of(number: i64) -> WeekMode {
-    WeekMode::from_number((number & 7) as u8)
-}
-
 fn of_day(
     cx: &mut EvalContext<'_>,
     args: &[Value],
     f: impl Fn(Date) -> Option<i64>,
 ) -> Result<Value, MysqlError> {
     Ok(operand::day(&args[0], cx)?.and_then(f).map_or(Value::Null, Value::Int))
-}
-
-/// Returns the second argument, which says how weeks are counted; NULL is 0.
-pub(super) fn week_mode(cx: &mut EvalContext<'_>, args: &[Value]) -> Result<i64, MysqlError> {
-    Ok(match args.get(1) {
-        Some(mode) => integer(mode, cx)?.unwrap_or(0),
-        None => 0,
-    })
 }
 
 fn week_function(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
@@ -153,7 +133,7 @@ fn part(
     let dated = match &args[0] {
         _ if smallest.is_date_unit() => operand::datetime(&args[0], cx)?,
         Value::Date(_) | Value::DateTime(_) => operand::datetime(&args[0], cx)?,
-        v => match super::clock::datetime_text(v) {
+        v => match datetime_text(v) {
             Some(t) => Some(t),
             None => {
                 let Some(time) = operand::time(v, cx)? else { return Ok(Value::Null) };

@@ -1,12 +1,14 @@
 //! Tests every function by a table of cases, and the properties of the function table.
 
 use super::*;
+use crate::Expr;
 use crate::build::{self, TrimSide};
 use crate::testkit::{Session, date, dbl, dec, int, null, shown, time, txt, uint};
 use leafline_types::collation::Collation;
+use leafline_types::error::MysqlError;
 use leafline_types::statement::CancelReason;
 use leafline_types::temporal::IntervalUnit;
-use leafline_types::value::SqlType;
+use leafline_types::value::{SqlType, Value};
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     build::call(name, args).unwrap_or_else(|e| panic!("{name}: {e}"))
@@ -369,7 +371,7 @@ fn names_are_unique_and_upper_case() {
         for name in std::iter::once(&function.name).chain(function.aliases) {
             assert_eq!(*name, name.to_ascii_uppercase());
             assert!(names.insert(*name), "{name} is there twice");
-            let found = lookup(&name.to_ascii_lowercase()).unwrap();
+            let found = FunctionId::named(&name.to_ascii_lowercase()).unwrap();
             assert_eq!(found.definition().name, function.name);
         }
     }

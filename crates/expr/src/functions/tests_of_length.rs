@@ -6,9 +6,11 @@
 
 use super::*;
 use crate::testkit::Session;
-use crate::{CompareOp, build};
+use crate::{CompareOp, Expr, build};
 use leafline_types::collation::{Charset, Collation};
+use leafline_types::json::Json;
 use leafline_types::statement::CancelReason;
+use leafline_types::value::Value;
 use std::time::{Duration, Instant};
 
 /// The processor time that a call may take after its statement was told to end.

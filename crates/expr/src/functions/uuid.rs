@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::args::{bigint_or_null, binary_string, bounded_text};
-use super::{Call, Function, Volatility};
+use crate::function::{Call, Function, Volatility};
 use crate::{EvalContext, eval_operand as operand};
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
@@ -28,10 +28,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     )
     .volatility(Volatility::Volatile),
     Function::new("UUID_TO_BIN", (1, 2), |_| Ok(binary_string(16, true)), uuid_to_bin),
-    Function::new("BIN_TO_UUID", (1, 2), |_| Ok(bounded_text(36, true)), bin_to_uuid),
+    Function::new("BIN_TO_UUID", (1, 2), |_| Ok(bounded_text(36, true)), bin_to_uuid).own_text(),
     Function::new("IS_UUID", (1, 1), bigint_or_null, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(parse(&s).is_some().into())))
-    }),
+    })
+    .condition(),
 ];
 
 /// The server's number, its start time, and a counter.

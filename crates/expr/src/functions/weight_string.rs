@@ -1,7 +1,8 @@
 //! WEIGHT_STRING: the weights by which strings are compared.
 
-use super::args::{Made, binary_string, characters, count_characters, integer};
-use super::{Call, Function};
+use super::args::{Made, binary_string, characters, integer};
+use crate::characters::count_characters;
+use crate::function::{Call, Function};
 use crate::{EvalContext, Expr, build};
 use leafline_types::collation::{Charset, Collation};
 use leafline_types::error::MysqlError;

@@ -12,11 +12,11 @@ use leafline_types::value::Value;
 
 /// An XPath expression.
 #[derive(Debug, Clone)]
-pub(crate) struct XPath(pub(super) Expression);
+pub(crate) struct XPath(pub(crate) Expression);
 
 /// A part of an expression.
 #[derive(Debug, Clone)]
-pub(super) enum Expression {
+pub(crate) enum Expression {
     Literal(Value),
     /// `$@name`.
     Variable(String),
@@ -35,7 +35,7 @@ pub(super) enum Expression {
 
 /// The node at which a path begins.
 #[derive(Debug, Clone)]
-pub(super) enum Start {
+pub(crate) enum Start {
     Root,
     Context,
     Nodes(Box<Expression>),
@@ -43,16 +43,16 @@ pub(super) enum Start {
 
 /// A step of a path.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
-    pub(super) axis: Axis,
+pub(crate) struct Step {
+    pub(crate) axis: Axis,
     /// The name of the nodes; None for `*`.
-    pub(super) name: Option<String>,
-    pub(super) predicates: Vec<Expression>,
+    pub(crate) name: Option<String>,
+    pub(crate) predicates: Vec<Expression>,
 }
 
 /// The direction of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Axis {
+pub(crate) enum Axis {
     Ancestor,
     AncestorOrSelf,
     Attribute,
@@ -69,7 +69,7 @@ pub(super) enum Axis {
 
 /// A function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
+pub(crate) enum Function {
     Boolean,
     Ceiling,
     Concat,
@@ -149,12 +149,12 @@ impl XPath {
 
 impl Expression {
     /// Whether its value is a node set.
-    pub(super) fn is_nodes(&self) -> bool {
+    pub(crate) fn is_nodes(&self) -> bool {
         matches!(self, Expression::Path { .. } | Expression::Union(..))
     }
 
     /// Whether it is the context, `.`.
-    pub(super) fn is_context(&self) -> bool {
+    pub(crate) fn is_context(&self) -> bool {
         match self {
             Expression::Path { start: Start::Context, steps } => {
                 steps.iter().all(|step| step.axis == Axis::Here && step.predicates.is_empty())
@@ -164,7 +164,7 @@ impl Expression {
     }
 
     /// Whether its value is a truth value.
-    pub(super) fn is_condition(&self) -> bool {
+    pub(crate) fn is_condition(&self) -> bool {
         use Function::{Boolean, Contains, False, Not, True};
         match self {
             Expression::Compare(..) | Expression::And(..) | Expression::Or(..) => true,

@@ -2,8 +2,7 @@
 
 use leafline_expr as expr;
 use leafline_expr::aggregate::{AggregateCall, AggregateFunction, ConcatOptions};
-use leafline_expr::functions::{self, Volatility};
-use leafline_expr::{CompareOp, Expr, build};
+use leafline_expr::{CompareOp, Expr, FunctionId, Volatility, build};
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
 use super::expression::{Bound, ExpressionBinder, has_parameter, truth_value};
@@ -105,16 +104,16 @@ impl ExpressionBinder<'_, '_, '_> {
                 let value = self.document(value)?;
                 build::member_of(value, self.document(array)?)
             }
-            (_, args) if functions::lookup(name).is_some_and(|f| f.definition().documents) => {
+            (_, args) if FunctionId::named(name).is_some_and(|f| f.definition().documents) => {
                 let args = args.iter().map(|arg| self.document(arg)).collect::<Result<Vec<_>, _>>()?;
                 build::call(name, args)
             }
             // Numeric functions take hexadecimal and bit literals as numbers.
-            (_, args) if functions::lookup(name).is_some_and(|f| f.definition().numeric) => {
+            (_, args) if FunctionId::named(name).is_some_and(|f| f.definition().numeric) => {
                 build::call(name, self.numbers(args)?)
             }
             _ => {
-                let numbers = functions::lookup(name).map_or(&[][..], |f| f.definition().number_args);
+                let numbers = FunctionId::named(name).map_or(&[][..], |f| f.definition().number_args);
                 let bind = |(n, arg)| if numbers.contains(&n) { self.number(arg) } else { self.bind(arg) };
                 build::call(name, args.iter().enumerate().map(bind).collect::<Result<_, _>>()?)
             }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use leafline_expr::functions::Volatility;
+use leafline_expr::Volatility;
 use leafline_expr::{Expr, ExprKind};
 use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedKind, IndexSpec, IndexSpecKind,

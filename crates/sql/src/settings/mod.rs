@@ -15,7 +15,7 @@ pub use tracing::TraceSettings;
 pub use tracking::{TrackSettings, TransactionInfo};
 
 use leafline_access::cost::Device;
-use leafline_expr::functions::{BlockEncryption, TimeNames};
+use leafline_expr::{BlockEncryption, TimeNames};
 use leafline_planner::binder::BindModes;
 use leafline_planner::optimizer::{OptimizerSwitches, Parallelism};
 use leafline_syntax::LexMode;

@@ -16,34 +16,13 @@ pub(super) mod search;
 pub(super) mod table;
 pub(super) mod values;
 
-use super::Call;
 use crate::EvalContext;
+use crate::function::Call;
 use leafline_types::convert::{parse_json_within, to_json};
 use leafline_types::error::MysqlError;
 use leafline_types::json::{Json, Node, Path};
 use leafline_types::value::{ExprType, Value};
 use std::sync::Arc;
-
-/// The parsed paths of a statement.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct PathCache(Vec<(String, Arc<Path>)>);
-
-/// The number of paths that are kept; a statement seldom has more that stay the same from row to row.
-const KEPT: usize = 16;
-
-impl PathCache {
-    fn get(&mut self, text: &str) -> Result<Arc<Path>, MysqlError> {
-        if let Some((_, path)) = self.0.iter().find(|(known, _)| known == text) {
-            return Ok(path.clone());
-        }
-        let path = Arc::new(Path::parse(text)?);
-        if self.0.len() == KEPT {
-            self.0.remove(0);
-        }
-        self.0.push((text.to_owned(), path.clone()));
-        Ok(path)
-    }
-}
 
 /// Returns nullable JSON.
 fn json(_: &[crate::Expr]) -> Result<ExprType, MysqlError> {
@@ -90,7 +69,10 @@ fn path(
     n: usize,
 ) -> Result<Option<Arc<Path>>, MysqlError> {
     match &values[n] {
-        Value::String(text) => cx.state.paths.get(text).map(Some),
+        Value::String(text) => {
+            let parse = || Ok((text.to_string(), Path::parse(text)?));
+            cx.state.paths.get(|known| **known == **text, parse).map(Some)
+        }
         Value::Bytes(_) => Err(MysqlError::invalid_json_charset("binary")),
         other => {
             let text = leafline_types::convert::to_text(other, &call.args[n].ty.sql);
@@ -117,7 +99,7 @@ fn path_to_one(
 
 /// Checks that the values from which a document is made are not too large: error 1301.
 fn fits(cx: &EvalContext<'_>, values: &[Value]) -> Result<(), MysqlError> {
-    let (most, longest) = (cx.sql_mode.max_result, super::args::longest(values));
+    let (most, longest) = (cx.sql_mode.max_result, crate::function::longest(values));
     match values.iter().map(Value::byte_len).sum::<usize>() > most.saturating_add(longest) {
         true => Err(Json::too_large(most)),
         false => Ok(()),

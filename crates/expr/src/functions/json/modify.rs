@@ -1,7 +1,7 @@
 //! Changes and merges documents.
 
-use super::super::{Call, Function};
 use super::{document, fits, json, of_node, path_to_one, value};
+use crate::function::{Call, Function};
 use crate::{EvalContext, Expr};
 use leafline_types::error::MysqlError;
 use leafline_types::json::edit::{self, Mode};

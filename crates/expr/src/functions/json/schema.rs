@@ -5,9 +5,9 @@
 //! first failure is reported. Keywords whose values have a kind that the draft does not allow are ignored.
 
 use super::super::args::bigint_or_null;
-use super::super::{Call, Function};
 use super::{document, json, of_node};
 use crate::EvalContext;
+use crate::function::{Call, Function};
 use leafline_types::error::MysqlError;
 use leafline_types::json::binary::{ArrayView, ObjectView};
 use leafline_types::json::node::{Key, Members, Node};
@@ -22,6 +22,7 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
             Some(failure) => Value::Int(failure.is_none().into()),
         })
     })
+    .condition()
     .documents(),
     Function::new("JSON_SCHEMA_VALIDATION_REPORT", (2, 2), json, report).documents(),
 ];

@@ -1,8 +1,8 @@
 //! Searches documents.
 
 use super::super::args::bigint_or_null;
-use super::super::{Call, Function};
 use super::{document, json, name, of_node, path, path_to_one};
+use crate::function::{Call, Function};
 use crate::{EvalContext, LikePattern};
 use leafline_types::collation::Collation;
 use leafline_types::convert::{returned, to_json};
@@ -15,12 +15,14 @@ use std::collections::HashSet;
 
 pub(in super::super) static FUNCTIONS: &[Function] = &[
     Function::new("JSON_EXTRACT", (2, usize::MAX), json, extract).documents(),
-    Function::new("JSON_CONTAINS", (2, 3), bigint_or_null, contains).documents(),
-    Function::new("JSON_CONTAINS_PATH", (3, usize::MAX), bigint_or_null, contains_path).documents(),
-    Function::new("JSON_OVERLAPS", (2, 2), bigint_or_null, overlaps).documents(),
+    Function::new("JSON_CONTAINS", (2, 3), bigint_or_null, contains).condition().documents(),
+    Function::new("JSON_CONTAINS_PATH", (3, usize::MAX), bigint_or_null, contains_path)
+        .condition()
+        .documents(),
+    Function::new("JSON_OVERLAPS", (2, 2), bigint_or_null, overlaps).condition().documents(),
     Function::new("JSON_SEARCH", (3, usize::MAX), json, search).documents(),
     Function::new("JSON_VALUE", (6, 6), json, json_value).documents().special(),
-    Function::new("MEMBER OF", (2, 2), bigint_or_null, member_of).documents().special(),
+    Function::new("MEMBER OF", (2, 2), bigint_or_null, member_of).condition().documents().special(),
 ];
 
 /// Returns what the paths select: the value of a single path without wildcards, otherwise an array of all that is

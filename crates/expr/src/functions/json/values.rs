@@ -1,8 +1,8 @@
 //! Makes documents of values, and returns properties of documents.
 
 use super::super::args::{Made, bigint_or_null, bounded_text, nullable};
-use super::super::{Call, Function};
 use super::{document, fits, json, name, of_node, path_to_one, value};
+use crate::function::{Call, Function};
 use crate::{EvalContext, Expr, build, truth};
 use leafline_types::collation::Collation;
 use leafline_types::convert::{parse_json_within, truth_json};
@@ -19,7 +19,9 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
     Function::new("JSON_PRETTY", (1, 1), long_text, pretty).documents(),
     Function::new("JSON_TRUTH", (1, 1), |args| Ok(ExprType::json(nullable(args))), truth_value).special(),
     Function::new("JSON_TYPE", (1, 1), |_| Ok(bounded_text(51, true)), json_type).documents(),
-    Function::new("JSON_VALID", (1, 1), |args| Ok(build::bigint(nullable(args))), valid).documents(),
+    Function::new("JSON_VALID", (1, 1), |args| Ok(build::bigint(nullable(args))), valid)
+        .condition()
+        .documents(),
     Function::new("JSON_DEPTH", (1, 1), bigint_or_null, depth).documents(),
     Function::new("JSON_LENGTH", (1, 2), bigint_or_null, length).documents(),
     Function::new("JSON_KEYS", (1, 2), json, keys).documents(),

@@ -8,7 +8,7 @@ use crate::settings::{
     CompressionAlgorithms, Modes, ServerAccess, SessionIsolation, Settings, TimeZone, TransactionInfo,
 };
 use leafline_access::cost::DeviceChoice;
-use leafline_expr::functions::{BlockEncryption, TimeNames, locale_name};
+use leafline_expr::{BlockEncryption, TimeNames, locale_name};
 use leafline_planner::optimizer::OptimizerSwitches;
 use leafline_table::{ChangeBuffering, Organisation, ReadAheadKind};
 use leafline_types::temporal::Zone;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::ir::CompareDomain;
+use super::CompareDomain;
 use leafline_types::collation::Collation;
 use leafline_types::decimal::Decimal;
 use leafline_types::value::Value;
@@ -123,7 +123,7 @@ impl InSet {
         self.has_null
     }
 
-    pub(super) fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         matches!(self.members, Members::Integers(..))
     }
 
@@ -131,11 +131,11 @@ impl InSet {
         matches!(self.members, Members::FewStrings(..) | Members::ManyStrings(..))
     }
 
-    pub(super) fn is_date(&self) -> bool {
+    pub(crate) fn is_date(&self) -> bool {
         matches!(self.members, Members::Dates(_))
     }
 
-    pub(super) fn is_datetime(&self) -> bool {
+    pub(crate) fn is_datetime(&self) -> bool {
         matches!(self.members, Members::DateTimes(_))
     }
 

@@ -1,9 +1,9 @@
 //! The names of months and days, by locale (`lc_time_names`).
 //!
 //! `time_names.txt` has, for each group of locales with the same names, a line with the locales and four with names
-//! between bars: months, short months, days from Sunday on, short days. The locales are those of `format`.
+//! between bars: months, short months, days from Sunday on, short days. The locales are those of the parent module.
 
-use super::format::locale_name;
+use super::locale_name;
 use std::sync::LazyLock;
 
 /// The names of one locale.
@@ -76,14 +76,14 @@ impl TimeNames {
     }
 
     /// Returns the length in characters of the longest name of a day in any locale.
-    pub(super) fn longest_day() -> u64 {
+    pub(crate) fn longest_day() -> u64 {
         static LONGEST: LazyLock<u64> =
             LazyLock::new(|| longest(LOCALES.iter().flat_map(|(_, names)| names.days)));
         *LONGEST
     }
 
     /// Returns the length in characters of the longest name of a month in any locale.
-    pub(super) fn longest_month() -> u64 {
+    pub(crate) fn longest_month() -> u64 {
         static LONGEST: LazyLock<u64> =
             LazyLock::new(|| longest(LOCALES.iter().flat_map(|(_, names)| names.months)));
         *LONGEST
@@ -95,32 +95,32 @@ impl TimeNames {
     }
 
     /// Returns the names of the months.
-    pub(super) fn months(self) -> &'static [&'static str] {
+    pub(crate) fn months(self) -> &'static [&'static str] {
         &self.names.months
     }
 
     /// Returns the names of the days, from Sunday on.
-    pub(super) fn days(self) -> &'static [&'static str] {
+    pub(crate) fn days(self) -> &'static [&'static str] {
         &self.names.days
     }
 
     /// Returns the name of a month, counted from 1.
-    pub(super) fn month(self, number: u8) -> Option<&'static str> {
+    pub(crate) fn month(self, number: u8) -> Option<&'static str> {
         self.names.months.get(usize::from(number).checked_sub(1)?).copied()
     }
 
     /// Returns the short name of a month, counted from 1.
-    pub(super) fn short_month(self, number: u8) -> Option<&'static str> {
+    pub(crate) fn short_month(self, number: u8) -> Option<&'static str> {
         self.names.short_months.get(usize::from(number).checked_sub(1)?).copied()
     }
 
     /// Returns the name of a day; 0 is Sunday.
-    pub(super) fn day(self, number: u8) -> Option<&'static str> {
+    pub(crate) fn day(self, number: u8) -> Option<&'static str> {
         self.names.days.get(usize::from(number)).copied()
     }
 
     /// Returns the short name of a day; 0 is Sunday.
-    pub(super) fn short_day(self, number: u8) -> Option<&'static str> {
+    pub(crate) fn short_day(self, number: u8) -> Option<&'static str> {
         self.names.short_days.get(usize::from(number)).copied()
     }
 }
@@ -151,8 +151,8 @@ impl std::fmt::Debug for TimeNames {
 
 #[cfg(test)]
 mod tests {
+    use super::super::locale_names;
     use super::*;
-    use crate::functions::format::locale_names;
 
     #[test]
     fn every_locale_has_all_names() {

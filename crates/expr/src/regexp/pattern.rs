@@ -1,19 +1,9 @@
-//! Translates patterns from ICU's syntax, which MySQL 8 uses, to that of the `regex` crate.
+//! Compiled patterns.
 //!
-//! The crate searches in time proportional to the text, whatever the pattern, and therefore lacks constructs that
-//! need backtracking: back-references, look-ahead and look-behind, possessive quantifiers and atomic groups. Patterns
-//! with these go to [`super::backtrack`]. Constructs that both write alike are passed on; others are rewritten here:
-//!
-//! | ICU            | becomes                                                          |
-//! |----------------|------------------------------------------------------------------|
-//! | `.`            | all characters except line ends, of which ICU has five           |
-//! | `\Q..\E`       | the characters                                                   |
-//! | `\h \H \R \Z`  | classes of characters; `\Z` is the end                           |
-//! | `\e \cX \0ooo` | the character                                                    |
-//! | `(?#..)`       | nothing                                                          |
-//!
-//! In ICU `$` and `\Z` also match before a line end that is the last character: a text that ends with one goes to
-//! [`super::backtrack`], too.
+//! The crate `regex` searches in time proportional to the text, whatever the pattern, and therefore lacks constructs
+//! that need backtracking: back-references, look-ahead and look-behind, possessive quantifiers and atomic groups.
+//! Patterns with these go to [`super::backtrack`]. In ICU `$` and `\Z` also match before a line end that is the last
+//! character: a text that ends with one goes to [`super::backtrack`], too. [`super::rewrite`] translates the others.
 
 use std::sync::OnceLock;
 
@@ -21,36 +11,18 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::backtrack::{Program, Spans};
 use super::long_text::{Found, LONG_TEXT, LongSearch};
+use super::rewrite::{Flags, NEST_LIMIT, Rewriter, SIZE_LIMIT, error_of};
 use super::syntax;
+use crate::characters::offset;
 use leafline_types::error::{MysqlError, errno};
 use leafline_types::output::room_for;
 use leafline_types::statement::CancelTicker;
 
-/// The options of a pattern, from match types (`'c'`, `'i'`, `'m'`, `'n'`, `'u'`) and the collation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Flags {
-    /// Upper and lower case are equal.
-    pub ignore_case: bool,
-    /// `^` and `$` also match at lines.
-    pub multi_line: bool,
-    /// `.` also matches a line end.
-    pub dot_matches_all: bool,
-    /// Only a line feed is a line end.
-    pub unix_lines: bool,
-    /// Text and pattern are bytes.
-    pub bytes: bool,
-}
-
-/// The most memory of one compiled pattern in bytes.
-pub(super) const SIZE_LIMIT: usize = 4 << 20;
 /// An upper bound for the memory of a pattern's tree, in bytes for each byte of the pattern.
 const TREE_BYTES: usize = 400;
-/// The deepest nesting of groups in a pattern.
-pub(super) const NEST_LIMIT: u32 = 100;
-
 /// A compiled pattern.
 #[derive(Debug)]
-pub(super) struct Compiled {
+pub(crate) struct Compiled {
     /// None for a pattern that needs backtracking whatever the text.
     linear: Option<Regex>,
     /// The pattern in the crate's syntax.
@@ -67,7 +39,7 @@ pub(super) struct Compiled {
 
 impl Compiled {
     /// Compiles a pattern. Errors are MySQL's 3685 to 3700, 1235, and 1041 if memory for a long pattern is lacking.
-    pub(super) fn new(pattern: &str, flags: Flags) -> Result<Compiled, MysqlError> {
+    pub(crate) fn new(pattern: &str, flags: Flags) -> Result<Compiled, MysqlError> {
         if pattern.is_empty() {
             return Err(MysqlError::regexp_illegal_argument());
         }
@@ -113,7 +85,7 @@ impl Compiled {
     ///
     /// # Errors
     /// 3698 and 3699 from backtracking; 1317 or 3024 if the statement has to end.
-    pub(super) fn find(
+    pub(crate) fn find(
         &self,
         text: &[u8],
         at: usize,
@@ -151,7 +123,7 @@ impl Compiled {
     }
 
     /// Returns the leftmost match from `at` on, like [`find`](Self::find), with its groups.
-    pub(super) fn captures(
+    pub(crate) fn captures(
         &self,
         text: &[u8],
         at: usize,
@@ -178,7 +150,7 @@ impl Compiled {
     }
 
     /// Returns the number of a named group.
-    pub(super) fn group(&self, name: &str) -> Option<usize> {
+    pub(crate) fn group(&self, name: &str) -> Option<usize> {
         match &self.linear {
             Some(regex) => regex.capture_names().position(|known| known == Some(name)),
             None => {
@@ -189,12 +161,12 @@ impl Compiled {
     }
 
     /// Returns where to look for the match after this one: behind it, and at least a character further.
-    pub(super) fn after(&self, text: &[u8], (begin, end): (usize, usize)) -> Option<usize> {
+    pub(crate) fn after(&self, text: &[u8], (begin, end): (usize, usize)) -> Option<usize> {
         if begin < end {
             return Some(end);
         }
         let rest = text.get(end..).filter(|rest| !rest.is_empty())?;
-        Some(end + super::super::args::offset(rest, self.flags.bytes, 1))
+        Some(end + offset(rest, self.flags.bytes, 1))
     }
 }
 
@@ -206,265 +178,6 @@ fn linear(rewritten: &str, flags: Flags) -> Result<Regex, regex::Error> {
         .size_limit(SIZE_LIMIT)
         .nest_limit(NEST_LIMIT)
         .build()
-}
-
-/// Returns MySQL's error for one of the crate's.
-pub(super) fn error_of(e: &regex::Error, pattern: &str) -> MysqlError {
-    let regex::Error::Syntax(text) = e else { return MysqlError::regexp_too_large() };
-    let about = |what: &str| text.contains(what);
-    if about("unclosed group") || about("unopened group") {
-        MysqlError::regexp_mismatched_parenthesis()
-    } else if about("unclosed character class") {
-        MysqlError::regexp_unclosed_bracket()
-    } else if about("invalid character class range") {
-        MysqlError::regexp_invalid_range()
-    } else if about("unrecognized escape") || about("incomplete escape") {
-        MysqlError::regexp_bad_escape()
-    } else if about("invalid repetition count range") {
-        MysqlError::regexp_max_below_min()
-    } else if about("repetition") && !about("missing expression") {
-        MysqlError::regexp_bad_interval()
-    } else if about("look-around") {
-        MysqlError::not_supported("looking ahead or behind in regular expressions")
-    } else if about("backreferences") {
-        MysqlError::not_supported("back-references in regular expressions")
-    } else if about("exceeds") || about("nest") {
-        MysqlError::regexp_too_large()
-    } else {
-        MysqlError::regexp_syntax(1, pattern.chars().count())
-    }
-}
-
-pub(super) struct Rewriter<'p> {
-    rest: &'p str,
-    flags: Flags,
-    out: String,
-    asks_for_end: bool,
-}
-
-/// ICU's line ends, as members of a class.
-pub(super) const LINE_ENDS: &str = r"\n\r\x{0B}\x{0C}\x{85}\x{2028}\x{2029}";
-
-impl<'p> Rewriter<'p> {
-    pub(super) fn new(pattern: &'p str, flags: Flags) -> Rewriter<'p> {
-        Rewriter { rest: pattern, flags, out: String::new(), asks_for_end: false }
-    }
-
-    /// Returns the rest of the pattern, and the rewritten part.
-    pub(super) fn into_parts(self) -> (&'p str, String) {
-        (self.rest, self.out)
-    }
-
-    fn run(&mut self) -> Result<(), MysqlError> {
-        while let Some(c) = self.take() {
-            match c {
-                '\\' => self.escape(false)?,
-                '[' => self.class()?,
-                '.' => self.any(),
-                '(' => self.group()?,
-                '*' | '+' | '?' | '}' => self.quantifier(c)?,
-                '{' => self.interval()?,
-                '$' => {
-                    self.asks_for_end = true;
-                    self.out.push('$');
-                }
-                c => self.out.push(c),
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn take(&mut self) -> Option<char> {
-        let c = self.rest.chars().next()?;
-        self.rest = &self.rest[c.len_utf8()..];
-        Some(c)
-    }
-
-    pub(super) fn any(&mut self) {
-        match (self.flags.dot_matches_all, self.flags.unix_lines || self.flags.bytes) {
-            (true, _) => self.out.push_str("(?s:.)"),
-            (false, true) => self.out.push_str(r"[^\n]"),
-            (false, false) => {
-                self.out.push_str("[^");
-                self.out.push_str(LINE_ENDS);
-                self.out.push(']');
-            }
-        }
-    }
-
-    /// Rewrites `(` and what may follow it to make a group of another kind.
-    fn group(&mut self) -> Result<(), MysqlError> {
-        let Some(kind) = self.rest.strip_prefix('?') else {
-            self.out.push('(');
-            return Ok(());
-        };
-        let refused =
-            |what: &str| Err(MysqlError::not_supported(format_args!("{what} in regular expressions")));
-        if let Some(comment) = kind.strip_prefix('#') {
-            let end = comment.find(')').ok_or_else(MysqlError::regexp_mismatched_parenthesis)?;
-            self.rest = &comment[end + 1..];
-            return Ok(());
-        }
-        if ["=", "!", "<=", "<!"].iter().any(|look| kind.starts_with(look)) {
-            return refused("looking ahead or behind");
-        }
-        if kind.starts_with('>') {
-            return refused("atomic groups");
-        }
-        let letters = kind.find([':', ')', '<']).unwrap_or(kind.len());
-        if kind[..letters].contains(['s', 'u', 'w', 'x']) {
-            return refused("the flags s, u, w and x");
-        }
-        self.out.push('(');
-        Ok(())
-    }
-
-    fn quantifier(&mut self, c: char) -> Result<(), MysqlError> {
-        self.out.push(c);
-        if self.rest.starts_with('?') {
-            self.take();
-            self.out.push('?');
-        } else if self.rest.starts_with('+') {
-            return Err(MysqlError::not_supported("possessive quantifiers in regular expressions"));
-        }
-        Ok(())
-    }
-
-    /// Rewrites `{n}`, `{n,}`, `{n,m}`; a brace has no other use.
-    fn interval(&mut self) -> Result<(), MysqlError> {
-        let Some(end) = self.rest.find('}') else { return Err(MysqlError::regexp_bad_interval()) };
-        let body = &self.rest[..end];
-        let (least, most) = body.split_once(',').unwrap_or((body, ""));
-        let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-        if least.is_empty() || !digits(least) || !digits(most) {
-            return Err(MysqlError::regexp_bad_interval());
-        }
-        self.out.push('{');
-        self.out.push_str(body);
-        self.rest = &self.rest[end + 1..];
-        self.quantifier('}')
-    }
-
-    /// Rewrites what follows a backslash.
-    pub(super) fn escape(&mut self, in_class: bool) -> Result<(), MysqlError> {
-        let Some(c) = self.take() else { return Err(MysqlError::regexp_bad_escape()) };
-        match c {
-            'Q' => {
-                let end = self.rest.find("\\E").unwrap_or(self.rest.len());
-                self.out.push_str(&regex::escape(&self.rest[..end]));
-                self.rest = self.rest[end..].strip_prefix("\\E").unwrap_or("");
-            }
-            'E' => {}
-            'h' if in_class => self.out.push_str(r"\t\p{Zs}"),
-            'h' => self.out.push_str(r"[\t\p{Zs}]"),
-            'H' if !in_class => self.out.push_str(r"[^\t\p{Zs}]"),
-            'R' if !in_class => {
-                self.out.push_str(r"(?:\r\n|[");
-                self.out.push_str(LINE_ENDS);
-                self.out.push_str("])");
-            }
-            'Z' if !in_class => {
-                self.asks_for_end = true;
-                self.out.push_str(r"\z");
-            }
-            'e' => self.out.push_str(r"\x1B"),
-            'x' if self.rest.starts_with('{') => {
-                let digits = self.rest.get(1..).and_then(|rest| rest.split_once('}'));
-                let digits = digits.filter(|(digits, _)| (1..=6).contains(&digits.len()));
-                let code = digits.and_then(|(digits, _)| u32::from_str_radix(digits, 16).ok());
-                let (Some((_, rest)), Some(c)) = (digits, code.and_then(char::from_u32)) else {
-                    return Err(MysqlError::regexp_bad_escape());
-                };
-                self.rest = rest;
-                self.out.push_str(&format!(r"\x{{{:X}}}", u32::from(c)));
-            }
-            'c' => {
-                let Some(letter) = self.take() else { return Err(MysqlError::regexp_bad_escape()) };
-                self.out.push_str(&format!(r"\x{{{:X}}}", u32::from(letter) & 0x1F));
-            }
-            '0' => {
-                let digits = self.rest.bytes().take(3).take_while(|b| (b'0'..=b'7').contains(b)).count();
-                let code = u32::from_str_radix(&self.rest[..digits], 8);
-                let Ok(code @ 0..=0xFF) = code else { return Err(MysqlError::regexp_bad_escape()) };
-                self.rest = &self.rest[digits..];
-                self.out.push_str(&format!(r"\x{{{code:X}}}"));
-            }
-            '1'..='9' | 'k' => {
-                return Err(MysqlError::not_supported("back-references in regular expressions"));
-            }
-            'G' | 'X' | 'N' | 'H' | 'R' | 'Z' => {
-                return Err(MysqlError::not_supported(format_args!("\\{c} in regular expressions")));
-            }
-            // A character that is not alphanumeric stands for itself.
-            c if !c.is_ascii_alphanumeric() => self.out.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
-            c => {
-                self.out.push('\\');
-                self.out.push(c);
-            }
-        }
-        Ok(())
-    }
-
-    /// Rewrites a bracket expression, with those inside it.
-    pub(super) fn class(&mut self) -> Result<(), MysqlError> {
-        self.out.push('[');
-        if self.rest.starts_with('^') {
-            self.take();
-            self.out.push('^');
-        }
-        // A bracket directly behind the opening one is a member.
-        if self.rest.starts_with(']') {
-            self.take();
-            self.out.push_str(r"\]");
-        }
-        let mut depth = 1;
-        while let Some(c) = self.take() {
-            match c {
-                '\\' => self.escape(true)?,
-                '[' if self.rest.starts_with(':') => {
-                    let end = self.rest.find(":]").ok_or_else(MysqlError::regexp_unclosed_bracket)?;
-                    let name = &self.rest[1..end];
-                    self.out.push_str(named_class(name).ok_or_else(MysqlError::regexp_illegal_argument)?);
-                    self.rest = &self.rest[end + 2..];
-                }
-                '[' => {
-                    depth += 1;
-                    self.out.push('[');
-                }
-                ']' => {
-                    depth -= 1;
-                    self.out.push(']');
-                    if depth == 0 {
-                        return Ok(());
-                    }
-                }
-                // These combine sets in the crate, not in ICU.
-                '~' => self.out.push_str(r"\~"),
-                c => self.out.push(c),
-            }
-        }
-        Err(MysqlError::regexp_unclosed_bracket())
-    }
-}
-
-/// Returns the Unicode class for `[:name:]`, which is not limited to ASCII.
-fn named_class(name: &str) -> Option<&'static str> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "alpha" => r"\p{Alphabetic}",
-        "lower" => r"\p{Lowercase}",
-        "upper" => r"\p{Uppercase}",
-        "digit" => r"\p{Nd}",
-        "alnum" => r"\p{Alphabetic}\p{Nd}",
-        "space" => r"\p{White_Space}",
-        "blank" => r"\t\p{Zs}",
-        "cntrl" => r"\p{Cc}",
-        "punct" => r"\p{P}",
-        "xdigit" => r"0-9A-Fa-f\x{FF10}-\x{FF19}\x{FF21}-\x{FF26}\x{FF41}-\x{FF46}",
-        "graph" => r"\p{L}\p{M}\p{N}\p{P}\p{S}",
-        "print" => r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}",
-        "word" => r"\w",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::in_set::InSet;
-use super::ir::{CompareDomain, Expr, ExprKind};
+use super::{CompareDomain, Expr, ExprKind};
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
 use leafline_types::statement::{CancelTicker, CancelToken};
@@ -40,7 +40,7 @@ pub struct RowList {
 impl RowList {
     /// Makes a list of rows whose columns are the lists of these conditions, each a `needle IN (list)`; returns it
     /// with the needles. None if a list is not all literal, or has a value that needs conversion.
-    pub(super) fn new(columns: Vec<Expr>) -> Option<(Vec<Expr>, RowList)> {
+    pub(crate) fn new(columns: Vec<Expr>) -> Option<(Vec<Expr>, RowList)> {
         let mut needles = Vec::with_capacity(columns.len());
         let mut lists = Vec::with_capacity(columns.len());
         for column in columns {
@@ -85,12 +85,12 @@ impl RowList {
     }
 
     /// Returns the values of a row.
-    pub(super) fn row(&self, row: usize) -> impl Iterator<Item = &Expr> {
+    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = &Expr> {
         self.columns.iter().filter_map(move |column| column.list.get(row))
     }
 
     /// Whether both have the same rows in the same order.
-    pub(super) fn is_same(&self, other: &RowList) -> bool {
+    pub(crate) fn is_same(&self, other: &RowList) -> bool {
         let same = |a: &RowColumn, b: &RowColumn| {
             a.domain == b.domain && (Arc::ptr_eq(&a.list, &b.list) || a.list == b.list)
         };
@@ -103,7 +103,7 @@ impl RowList {
     ///
     /// # Errors
     /// 1317 or 3024 if the statement has to end.
-    pub(super) fn contains(
+    pub(crate) fn contains(
         &self,
         row: &[Value],
         key: &mut Vec<u8>,

@@ -1,11 +1,19 @@
 //! The inputs and outputs of an evaluation besides the rows: parameters, the time, the session, warnings.
 
+pub(crate) mod held;
+
 use std::collections::HashMap;
 
-use super::subquery::SubqueryRunner;
-use crate::functions::{BlockEncryption, SharedLocks, TimeNames};
+use crate::block_encryption::BlockEncryption;
+use crate::ir::Subquery;
+use crate::locale::TimeNames;
+use crate::named_locks::SharedLocks;
+use crate::parsed_cache::ParsedCache;
+use crate::regexp::{Compiled, Flags};
 use crate::user_variables::UserVariables;
+use crate::xml::XPath;
 use leafline_types::error::MysqlError;
+use leafline_types::json::Path;
 use leafline_types::memory::MemoryBudget;
 use leafline_types::output::BYTES_BETWEEN_CHECKS;
 use leafline_types::statement::{CancelTicker, CancelToken, Warnings};
@@ -72,6 +80,21 @@ pub struct SessionFacts {
     pub locks: SharedLocks,
 }
 
+/// Runs the subqueries of a statement.
+pub trait SubqueryRunner {
+    /// Returns the result of `subquery` for these values of its needle and of what it depends on.
+    ///
+    /// # Errors
+    /// Errors of the subquery; 1242 if it has too many rows.
+    fn answer(
+        &self,
+        subquery: &Subquery,
+        needle: &[Value],
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Value, MysqlError>;
+}
+
 /// The context of one execution of a statement, for its expressions.
 pub struct EvalContext<'a> {
     /// The values of the parameters.
@@ -112,10 +135,13 @@ pub struct EvalContext<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct CallState {
     pub(crate) random: RandomState,
-    pub(crate) patterns: crate::functions::PatternCache,
-    pub(crate) paths: crate::functions::PathCache,
-    pub(crate) xpaths: crate::functions::XPathCache,
-    pub(crate) held: super::eval::Held,
+    /// Compiled patterns of regular expressions.
+    pub(crate) patterns: ParsedCache<(String, Flags), Compiled, 8>,
+    /// Parsed paths into documents.
+    pub(crate) paths: ParsedCache<String, Path, 16>,
+    /// Parsed XPath expressions.
+    pub(crate) xpaths: ParsedCache<Box<[u8]>, XPath, 8>,
+    pub(crate) held: held::Held,
     /// The session's user variables, lent to the evaluation.
     pub variables: UserVariables,
     /// The last argument of `LAST_INSERT_ID(value)`.
@@ -147,6 +173,18 @@ impl<'a> EvalContext<'a> {
             row_by_row: false,
             state: CallState::default(),
         }
+    }
+
+    /// Returns the value of a subquery for given values of its operands.
+    pub(crate) fn answer(
+        &mut self,
+        subquery: &Subquery,
+        needle: &[Value],
+        outer: &[Value],
+    ) -> Result<Value, MysqlError> {
+        let runner =
+            self.subqueries.ok_or_else(|| MysqlError::internal("a subquery where none can be run"))?;
+        runner.answer(subquery, needle, outer, self)
     }
 
     /// Makes a counter of bytes examined in long values, which checks for cancellation as it counts.

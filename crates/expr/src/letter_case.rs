@@ -2,7 +2,7 @@
 //! of MySQL's collations.
 
 /// Returns the character in upper case.
-pub(super) fn to_upper(c: char) -> char {
+pub(crate) fn to_upper(c: char) -> char {
     let c32 = u32::from(c);
     match c32 {
         // Where the full mapping is two letters, the simple one is the title case letter, with the iota below.
@@ -13,7 +13,7 @@ pub(super) fn to_upper(c: char) -> char {
 }
 
 /// Returns the character in lower case.
-pub(super) fn to_lower(c: char) -> char {
+pub(crate) fn to_lower(c: char) -> char {
     // The full mapping keeps a separate dot.
     if c == 'İ' { 'i' } else { simple(c, c.to_lowercase()) }
 }

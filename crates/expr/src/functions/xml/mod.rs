@@ -2,12 +2,13 @@
 //!
 //! An invalid document gives NULL and warning 1525, an invalid expression error 1105.
 
-use std::sync::Arc;
+mod evaluate;
 
 use super::args::{Made, bigint, string};
-use super::{Call, Function, Volatility};
-use crate::xml::{Bounds, Document, Evaluator, Failure, XPath};
+use crate::function::{Call, Function, Volatility};
+use crate::xml::{Bounds, Document, Failure, XPath};
 use crate::{EvalContext, Expr};
+use evaluate::Evaluator;
 use leafline_types::error::MysqlError;
 use leafline_types::output::Stop;
 use leafline_types::value::{ExprType, Value};
@@ -23,39 +24,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .volatility(Volatility::Volatile)
         .special(),
 ];
-
-/// Returns the function to call for `name` with these arguments: the one for expressions that may name user
-/// variables, or `name` itself.
-pub(crate) fn by_variables(name: &str, args: &[Expr]) -> Option<&'static str> {
-    let by_variables = match name {
-        "EXTRACTVALUE" if args.len() == 2 => "EXTRACTVALUE_BY_VARIABLES",
-        "UPDATEXML" if args.len() == 3 => "UPDATEXML_BY_VARIABLES",
-        _ => return None,
-    };
-    let names_none = args[1].as_literal().is_some_and(|v| v.as_str().is_none_or(|path| !path.contains('$')));
-    (!names_none).then_some(by_variables)
-}
-
-/// The parsed expressions of a statement.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct XPathCache(Vec<(Box<[u8]>, Arc<XPath>)>);
-
-/// The number of expressions that are kept; a statement seldom has more that stay the same from row to row.
-const KEPT: usize = 8;
-
-impl XPathCache {
-    fn get(&mut self, text: &[u8]) -> Result<Arc<XPath>, MysqlError> {
-        if let Some((_, xpath)) = self.0.iter().find(|(known, _)| **known == *text) {
-            return Ok(xpath.clone());
-        }
-        let xpath = Arc::new(XPath::parse(&String::from_utf8_lossy(text))?);
-        if self.0.len() == KEPT {
-            self.0.remove(0);
-        }
-        self.0.push((text.into(), xpath.clone()));
-        Ok(xpath)
-    }
-}
 
 fn text_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     bigint(args)?;
@@ -77,7 +45,8 @@ fn with_document<'c>(
     let (Some(text), Some(path)) = (call.text(values, 0), call.text(values, 1)) else {
         return Ok(Value::Null);
     };
-    let xpath = cx.state.xpaths.get(&path)?;
+    let parse = || Ok((Box::from(&*path), XPath::parse(&String::from_utf8_lossy(&path))?));
+    let xpath = cx.state.xpaths.get(|known| **known == *path, parse)?;
     let mut bounds = Bounds::new(cx.steps(), cx.memory);
     match Document::parse(&text, &mut bounds) {
         Ok(document) => {

@@ -4,8 +4,9 @@
 //! A pattern becomes a program. Alternatives are kept on a separate stack, no larger than `regexp_stack_limit`'s
 //! default (3698). A search takes a limited number of steps (3699) and checks for cancellation between them.
 
-use super::pattern::Flags;
+use super::rewrite::Flags;
 use super::syntax::{Assertion, Node, Repetition, Set, Tree};
+use crate::letter_case::{to_lower, to_upper};
 use leafline_types::error::MysqlError;
 use leafline_types::statement::CancelTicker;
 
@@ -101,7 +102,7 @@ enum Entry {
 }
 
 /// Begin and end of the whole match and of each group.
-pub(super) type Spans = Vec<Option<(usize, usize)>>;
+pub(crate) type Spans = Vec<Option<(usize, usize)>>;
 
 impl Program {
     /// Compiles a tree.
@@ -688,5 +689,5 @@ impl Search<'_, '_> {
 }
 
 fn lower(c: char) -> char {
-    super::super::letter_case::to_lower(super::super::letter_case::to_upper(c))
+    to_lower(to_upper(c))
 }

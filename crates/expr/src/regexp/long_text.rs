@@ -12,7 +12,7 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 
-use super::pattern::{Flags, NEST_LIMIT, SIZE_LIMIT};
+use super::rewrite::{Flags, NEST_LIMIT, SIZE_LIMIT};
 use leafline_types::error::MysqlError;
 use leafline_types::output::BYTES_BETWEEN_CHECKS;
 use leafline_types::statement::CancelTicker;

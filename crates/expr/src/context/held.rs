@@ -7,19 +7,19 @@
 //! A batch is evaluated node by node and holds the values of all its rows. If these exceed [`BATCH_BYTES`], the
 //! evaluation is abandoned and repeated row by row, see [`in_batch`].
 
-use super::super::context::EvalContext;
+use super::EvalContext;
 use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
 use leafline_types::value::Value;
 
 /// Values of this many bytes or more are counted.
-pub(super) const LONG: usize = 64 << 10;
+pub(crate) const LONG: usize = 64 << 10;
 
 /// The most bytes of values that a batch holds while it is evaluated node by node.
-pub(super) const BATCH_BYTES: usize = 32 << 20;
+pub(crate) const BATCH_BYTES: usize = 32 << 20;
 
 /// The size of a piece in bytes: operators receive long values in pieces of about this size.
-pub(super) const PIECE_BYTES: usize = 8 << 20;
+pub(crate) const PIECE_BYTES: usize = 8 << 20;
 
 /// The memory that an evaluation holds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,7 +37,7 @@ pub(crate) struct Held {
 impl EvalContext<'_> {
     /// Counts a new value, if it is long.
     #[inline]
-    pub(super) fn hold(&mut self, made: &Value) -> Result<(), MysqlError> {
+    pub(crate) fn hold(&mut self, made: &Value) -> Result<(), MysqlError> {
         match made.byte_len() {
             0..LONG => Ok(()),
             long => self.hold_bytes(long),
@@ -49,7 +49,7 @@ impl EvalContext<'_> {
     /// # Errors
     /// 1038 if they are too many; in a batch an error that makes [`in_batch`] abandon it.
     #[cold]
-    pub(super) fn hold_bytes(&mut self, bytes: usize) -> Result<(), MysqlError> {
+    pub(crate) fn hold_bytes(&mut self, bytes: usize) -> Result<(), MysqlError> {
         self.cancel.check()?;
         let total = self.state.held.bytes.saturating_add(bytes);
         if self.state.held.batch_limit.is_some_and(|limit| total > limit) {
@@ -77,7 +77,7 @@ impl EvalContext<'_> {
 
     /// Runs a part of an evaluation and releases what it counted.
     #[inline]
-    pub(super) fn releasing<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+    pub(crate) fn releasing<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let Held { bytes, charged, .. } = self.state.held;
         let result = work(self);
         if self.state.held.bytes != bytes {
@@ -88,8 +88,8 @@ impl EvalContext<'_> {
 }
 
 /// Evaluates for a batch; returns `None` if its values are too long for that. Then all effects are undone, including
-/// warnings, except that volatile calls have been made: see [`super::in_turn`].
-pub(super) fn in_batch<T>(
+/// warnings, except that volatile calls have been made: see `eval::in_turn`.
+pub(crate) fn in_batch<T>(
     cx: &mut EvalContext<'_>,
     work: impl FnOnce(&mut EvalContext<'_>) -> Result<T, MysqlError>,
 ) -> Result<Option<T>, MysqlError> {
@@ -113,7 +113,7 @@ pub(super) fn in_batch<T>(
 
 /// The bytes of a column that is made row by row.
 #[derive(Debug, Default)]
-pub(super) struct ColumnBytes {
+pub(crate) struct ColumnBytes {
     /// All bytes.
     total: usize,
     /// The bytes that are not counted yet.
@@ -126,7 +126,7 @@ impl ColumnBytes {
     /// # Errors
     /// The errors of [`EvalContext::hold_bytes`]; 1041 if the column cannot grow.
     #[inline]
-    pub(super) fn add(&mut self, v: &Value, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
+    pub(crate) fn add(&mut self, v: &Value, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         let bytes = v.byte_len();
         self.total += bytes;
         self.uncounted += bytes;
@@ -141,17 +141,17 @@ impl ColumnBytes {
     }
 
     /// Returns the total.
-    pub(super) fn total(&self) -> usize {
+    pub(crate) fn total(&self) -> usize {
         self.total
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testkit::{Session, int, txt};
-    use super::super::super::{ArithmeticOp, Expr, ExprKind, build};
-    use super::super::{evaluate, evaluate_filter, evaluate_scalar, evaluate_some};
     use super::*;
+    use crate::testkit::{Session, int, txt};
+    use crate::{ArithmeticOp, Expr, ExprKind, build};
+    use crate::{evaluate, evaluate_filter, evaluate_scalar, evaluate_some};
     use leafline_types::column::Batch;
     use leafline_types::memory::MemoryBudget;
     use leafline_types::value::{ExprType, SqlType};
@@ -190,7 +190,7 @@ mod tests {
         }
         // Each row has its warning once.
         assert_eq!(cx.warnings.count(), ROWS as u64);
-        let condition = build::compare(super::super::super::CompareOp::Gt, e.clone(), txt("x")).unwrap();
+        let condition = build::compare(crate::CompareOp::Gt, e.clone(), txt("x")).unwrap();
         assert_eq!(evaluate_filter(&[condition], &batch, &mut cx).unwrap().count(), ROWS);
         let (columns, rows) = evaluate_some(&[n, e], &batch, &mut cx).unwrap();
         assert!((PIECE_BYTES / 600_100..=PIECE_BYTES / 600_000 + 1).contains(&rows), "{rows}");

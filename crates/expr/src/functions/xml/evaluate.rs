@@ -3,10 +3,10 @@
 //! Node sets are evaluated here. The evaluator of SQL expressions computes numbers and texts, as operations on
 //! literals, so that they have MySQL's types, conversions and collations.
 
-use super::document::{Bounds, Document, Kind};
-use super::xpath::{Axis, Expression, Function, Start, Step, XPath};
+use crate::datum::Row;
 use crate::eval_operand as operand;
-use crate::{EvalContext, Expr, Row, build, value_of};
+use crate::xml::{Axis, Bounds, Document, Expression, Function, Kind, Start, Step, XPath};
+use crate::{EvalContext, Expr, build, value_of};
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};

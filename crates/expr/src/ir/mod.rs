@@ -4,15 +4,19 @@
 //! time, the session) from the `EvalContext`. `build` makes nodes and gives them MySQL's types; a pass that rewrites
 //! a tree keeps the types it finds.
 
+mod in_rows;
+mod in_set;
+mod subquery;
+
+pub use in_rows::{RowColumn, RowList};
+pub use in_set::InSet;
 pub use leafline_types::words::CompareOp;
+pub use subquery::{Subquery, SubqueryUse};
+
 use std::fmt;
 use std::sync::Arc;
 
-use super::in_rows::RowList;
-use super::in_set::InSet;
-use super::like::LikePattern;
-use super::subquery::Subquery;
-use crate::functions::FunctionId;
+use crate::like::LikePattern;
 use leafline_types::collation::Collation;
 use leafline_types::value::{ExprType, Value};
 
@@ -24,6 +28,11 @@ pub struct Expr {
     /// The type of its value. Conditions have BIGINT, with the values 0, 1 and NULL.
     pub ty: ExprType,
 }
+
+/// A function, as its place in the function table. The module [`crate::functions`] assembles the table, above the
+/// nodes and the evaluator, and there are the methods that look functions up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FunctionId(pub(crate) u16);
 
 /// The computation of an expression.
 #[derive(Debug, Clone)]

@@ -3,51 +3,25 @@
 //! Positions count characters from 1 (bytes for binary strings). The collation decides whether case matters, unless a
 //! match type does.
 
-mod backtrack;
-mod long_text;
-mod pattern;
-mod syntax;
-
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::args::{Made, count_characters, integer, offset, string};
-use super::{Call, Function};
+use super::args::{Made, integer, string};
+use crate::characters::{count_characters, offset};
+use crate::function::{Call, Function};
+use crate::regexp::{Compiled, Flags, Spans};
 use crate::{EvalContext, Expr, build};
-use backtrack::Spans;
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
 use leafline_types::output::{Output, Stop};
 use leafline_types::value::{Coercibility, ExprType, Value};
-use pattern::{Compiled, Flags};
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("REGEXP_LIKE", (2, 3), like_type, like),
+    Function::new("REGEXP_LIKE", (2, 3), like_type, like).texts().condition(),
     Function::new("REGEXP_INSTR", (2, 6), like_type, instr).numbers(&[2, 3, 4]),
-    Function::new("REGEXP_SUBSTR", (2, 5), substr_type, substr).numbers(&[2, 3]),
-    Function::new("REGEXP_REPLACE", (3, 6), replace_type, replace).numbers(&[3, 4]),
+    Function::new("REGEXP_SUBSTR", (2, 5), substr_type, substr).texts().numbers(&[2, 3]),
+    Function::new("REGEXP_REPLACE", (3, 6), replace_type, replace).texts().numbers(&[3, 4]),
 ];
-
-/// Compiled patterns of a statement.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct PatternCache(Vec<(String, Flags, Arc<Compiled>)>);
-
-/// The number of patterns that are kept; a statement seldom has more that stay the same from row to row.
-const KEPT: usize = 8;
-
-impl PatternCache {
-    fn get(&mut self, pattern: &str, flags: Flags) -> Result<Arc<Compiled>, MysqlError> {
-        if let Some(at) = self.0.iter().position(|(text, with, _)| text == pattern && *with == flags) {
-            return Ok(self.0[at].2.clone());
-        }
-        let compiled = Arc::new(Compiled::new(pattern, flags)?);
-        if self.0.len() == KEPT {
-            self.0.remove(0);
-        }
-        self.0.push((pattern.to_owned(), flags, compiled.clone()));
-        Ok(compiled)
-    }
-}
 
 /// Returns the common collation of text and pattern. Error 3995 for a binary string and a character string.
 fn common_collation(name: &str, args: &[Expr]) -> Result<(Collation, Coercibility), MysqlError> {
@@ -145,7 +119,9 @@ fn search<'v>(
                 .collect(),
         ),
     };
-    let regex = cx.state.patterns.get(&pattern, flags)?;
+    let is_known = |(text, with): &(String, Flags)| *text == pattern && *with == flags;
+    let compile = || Ok(((pattern.to_string(), flags), Compiled::new(&pattern, flags)?));
+    let regex = cx.state.patterns.get(is_known, compile)?;
     Ok(Some(Search { text, regex, bytewise, start, occurrence }))
 }
 

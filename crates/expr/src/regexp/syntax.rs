@@ -1,13 +1,13 @@
 //! Parses ICU patterns that need backtracking into trees.
 //!
 //! The crate `regex-syntax` reads what stands for one character (classes, escapes, letters without regard to case),
-//! in the form that [`super::pattern`] writes; this parser reads ICU's operators around that. See ICU's user guide,
+//! in the form that [`super::rewrite`] writes; this parser reads ICU's operators around that. See ICU's user guide,
 //! Regular Expressions.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, HirKind};
 
-use super::pattern::{Flags, LINE_ENDS, Rewriter, error_of};
+use super::rewrite::{Flags, LINE_ENDS, Rewriter, error_of};
 use leafline_types::error::MysqlError;
 
 /// A set of characters: ranges of code points, or of bytes, in order.
