@@ -5,6 +5,7 @@ pub(super) type Utf8 = [u8; 4];
 
 pub(super) const NO_UTF8: Utf8 = [0xff; 4];
 
+#[inline]
 pub(super) fn utf8(code_point: u32) -> Utf8 {
     let mut bytes = [0; 4];
     match char::from_u32(code_point) {

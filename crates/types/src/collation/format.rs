@@ -74,6 +74,7 @@ impl Packing {
 
 /// Finds the last range that begins at or below `w`; returns its number, its first weight, and how many weights it
 /// has.
+#[inline]
 pub(super) const fn lead(leads: Words, w: u16) -> (usize, u16, u16) {
     let (mut low, mut high) = (0, leads.len() / 2);
     while high - low > 1 {
