@@ -73,7 +73,8 @@ impl LateralJoin {
                 None => {
                     let before = held(cx);
                     let found = step(inner, values, cx)?;
-                    current.held += held(cx).saturating_sub(before);
+                    // Operators may give memory back before their end.
+                    current.held = (current.held + held(cx)).saturating_sub(before);
                     found
                 }
             };
