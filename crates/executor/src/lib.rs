@@ -57,7 +57,7 @@ pub use gather::batch_bytes;
 pub use leafline_planner::{NodeProfile, Profile};
 pub use limit::{RowWindow, resolve as resolve_limit};
 pub use parallel::scan_of;
-pub use params::BATCH_ROWS;
+pub use params::{BATCH_ROWS, EXECUTIONS_BY_OPERATORS};
 pub use point::{LockedRow, PointAnswer, PointReader, lock_point};
 pub use subplans::{Part, Runner, Subplans};
 

@@ -26,8 +26,8 @@ pub(crate) const TOP_N_SLACK_ROWS: usize = 1024;
 
 // Point plans.
 
-/// Number of executions that operators run after a point plan has read entries in vain. Chosen.
-pub(crate) const EXECUTIONS_BY_OPERATORS: u32 = 32;
+/// Number of executions that operators run after a point plan was tried in vain. Chosen.
+pub const EXECUTIONS_BY_OPERATORS: u32 = 32;
 
 // Memory.
 

@@ -1,13 +1,13 @@
 //! Runs point plans: reads or locks the rows of one key without operators.
 //!
-//! The execution of a [`PointPlan`](leafline_planner::plan::PointPlan) may answer [`PointAnswer::NeedsOperators`] before its
-//! first effect. The caller then runs the operators of the plan within the same statement. A reader that gave this answer has
-//! read entries in vain, so the next executions do not ask it.
+//! The execution of a [`PointPlan`](leafline_planner::plan::PointPlan) may answer [`PointAnswer::NeedsOperators`]. The caller
+//! then runs the operators of the plan within the same statement. Where executions follow each other, the vain attempt has cost
+//! something, so operators run the next [`EXECUTIONS_BY_OPERATORS`] without another attempt.
 
 use crate::params::EXECUTIONS_BY_OPERATORS;
 use crate::{ExecutionContext, resolve_limit};
 use leafline_access::{Counters, PointRead};
-use leafline_expr::{ExprKind, evaluate_row, truth};
+use leafline_expr::{evaluate_row, truth};
 use leafline_planner::plan::{PointLock, PointRows, RowLimit};
 use leafline_table::{LookedUp, ReadView, RowLocker};
 use leafline_types::{CancelToken, MysqlError, RowBlock, Value};
@@ -17,7 +17,7 @@ use leafline_types::{CancelToken, MysqlError, RowBlock, Value};
 pub enum PointAnswer<T> {
     /// The result.
     Found(T),
-    /// The operators of the plan have to run. Nothing has happened.
+    /// The operators of the plan have to run. No row was given out or changed, and nothing was counted; the key may be locked.
     NeedsOperators,
 }
 
@@ -94,12 +94,8 @@ pub fn lock_point(
         return Ok(PointAnswer::NeedsOperators);
     }
     let path = &plan.path;
-    let known = |value: &leafline_expr::Expr| match &value.kind {
-        ExprKind::Literal(value) => Some(value.clone()),
-        ExprKind::Parameter(number) => cx.eval.parameters.get(*number).cloned(),
-        _ => None,
-    };
-    let values: Option<Vec<Value>> = path.constraint.values().iter().map(known).collect();
+    let values = path.constraint.values().iter();
+    let values: Option<Vec<Value>> = values.map(|value| value.known(cx.eval.parameters).cloned()).collect();
     let mut key = Vec::new();
     match values.and_then(|values| path.constraint.equal_key(&values, &mut key)) {
         Some(true) => {}

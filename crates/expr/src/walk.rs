@@ -17,6 +17,15 @@ impl Expr {
         }
     }
 
+    /// Returns the value of a literal or a parameter; `None` for other expressions.
+    pub fn known<'v>(&'v self, parameters: &'v [Value]) -> Option<&'v Value> {
+        match &self.kind {
+            ExprKind::Literal(value) => Some(value),
+            ExprKind::Parameter(number) => parameters.get(*number),
+            _ => None,
+        }
+    }
+
     /// Returns the number if it is a column.
     pub fn as_column(&self) -> Option<usize> {
         match self.kind {

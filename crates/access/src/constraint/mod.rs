@@ -32,7 +32,7 @@ pub use ranges::KeyRange;
 
 use crate::params::MAX_JOINT_ORS;
 use formula::{Joint, Reader};
-use leafline_expr::Expr;
+use leafline_expr::{Expr, ExprKind};
 use leafline_types::key::KeyPart;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -287,6 +287,11 @@ impl Constraint {
     /// The bounds, in the order [`instantiate`](Self::instantiate) wants their values.
     pub fn values(&self) -> &[Expr] {
         &self.values
+    }
+
+    /// Returns whether all bounds are literals and parameters, so that they need no evaluation.
+    pub fn has_known_values(&self) -> bool {
+        self.values.iter().all(|value| matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_)))
     }
 
     /// Returns the constraint with its bounds rewritten, for another numbering of the outer columns.

@@ -305,8 +305,7 @@ impl AccessPath {
     /// Whether a [`PointRead`](crate::PointRead) can read the rows: each entry of one range is a row to deliver, the bounds are
     /// literals and parameters, and rows are fetched together.
     pub fn is_point_readable(&self) -> bool {
-        let is_known = |value: &Expr| matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
-        self.constraint.values().iter().all(is_known)
+        self.constraint.has_known_values()
             && (!self.fetches() || self.batched)
             && self.merged.is_none()
             && !self.table.is_partitioned()

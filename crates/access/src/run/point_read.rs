@@ -9,7 +9,6 @@ use crate::error::{AccessError, Result};
 use crate::params::{POINT_READ_BYTES, POINT_READ_ENTRIES};
 use crate::path::{AccessPath, ScanOrder};
 use crate::run::leap_scan::{count_entries, count_entry};
-use leafline_expr::ExprKind;
 use leafline_invariant::invariant;
 use leafline_table::{
     Direction, EntryRef, EntrySlice, EntryStep, EntryVisitor, LocatorBatch, ReadView, RowDecoder, RowRef,
@@ -106,11 +105,7 @@ impl PointRead {
         let constraint = &self.path.constraint;
         self.values.clear();
         for value in constraint.values() {
-            self.values.push(match &value.kind {
-                ExprKind::Literal(value) => value.clone(),
-                ExprKind::Parameter(number) => parameters.get(*number)?.clone(),
-                _ => return None,
-            });
+            self.values.push(value.known(parameters)?.clone());
         }
         match constraint.equal_key(&self.values, &mut self.lower) {
             Some(false) => return Some(Target::Nothing),

@@ -30,7 +30,6 @@ pub(super) fn point_lock(root: &Node) -> Option<PointPlan> {
     let delivered = &path.columns[..path.delivered];
     let (_locator, columns) = output.split_last()?;
     let are_in_order = columns.iter().map(|at| delivered.get(*at).copied()).eq((0..columns.len()).map(Some));
-    let is_known = |value: &Expr| matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
     let is_point = are_in_order
         && columns.len() == table.columns.len()
         && locking.limit.is_none()
@@ -41,12 +40,12 @@ pub(super) fn point_lock(root: &Node) -> Option<PointPlan> {
         && path.first_of().is_none()
         && !path.constraint.has_key_filter()
         && path.constraint.used_parts() == path.index.key_parts.len()
-        && path.constraint.values().iter().all(is_known)
+        && path.constraint.has_known_values()
         && path.index_conditions.iter().all(|condition| condition.implied)
         && !table.is_partitioned();
-    let filter = || path.residual_filter.iter().filter(|condition| !condition.implied);
     is_point.then(|| {
-        let filter = filter().map(|condition| condition.expr.clone()).collect();
+        let filter = path.residual_filter.iter().filter(|condition| !condition.implied);
+        let filter = filter.map(|condition| condition.expr.clone()).collect();
         PointPlan::LockedRow(PointLock { path: path.clone(), filter })
     })
 }

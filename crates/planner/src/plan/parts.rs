@@ -13,7 +13,7 @@ pub struct Plan {
     pub root: Node,
     /// Number of nodes: ids are below it.
     pub node_count: usize,
-    /// The same without operators, if the plan reads or changes the rows of one key.
+    /// The point plan, which reads or changes the rows of one key without operators; `None` if the query needs the operators.
     pub point: Option<PointPlan>,
 }
 
@@ -74,12 +74,18 @@ pub struct SubqueryPlan {
 impl Plan {
     /// Returns the point plan of a SELECT.
     pub fn point_rows(&self) -> Option<&PointRows> {
-        self.point.as_ref().and_then(PointPlan::rows)
+        match &self.point {
+            Some(PointPlan::Rows(rows)) => Some(rows),
+            _ => None,
+        }
     }
 
     /// Returns the point plan of a row to change.
     pub fn point_lock(&self) -> Option<&PointLock> {
-        self.point.as_ref().and_then(PointPlan::locked_row)
+        match &self.point {
+            Some(PointPlan::LockedRow(lock)) => Some(lock),
+            _ => None,
+        }
     }
 
     /// Calls `found` with every node, parents first.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 /// A plan that runs without operators. It stands beside the operators of its [`Plan`](super::Plan), which do the same: EXPLAIN
 /// shows the operators, and they run wherever the point plan does not suffice.
 ///
-/// *Falling back.* Before its first effect (a row given out, a change made, a counter raised) the execution of a point plan may
-/// answer that the operators have to run. They then run within the same statement.
+/// *Falling back.* Before it gives out or changes a row, and before it raises a counter, the execution of a point plan may answer
+/// that the operators have to run. They then run within the same statement. A lock that the point plan has taken stays.
 #[derive(Clone, Debug)]
 pub enum PointPlan {
     /// A SELECT of few rows along one access path.
@@ -36,22 +36,4 @@ pub struct PointLock {
     pub path: Arc<AccessPath>,
     /// Further conditions on the row, over the columns of the path.
     pub filter: Vec<Expr>,
-}
-
-impl PointPlan {
-    /// Returns the plan of a SELECT.
-    pub fn rows(&self) -> Option<&PointRows> {
-        match self {
-            PointPlan::Rows(rows) => Some(rows),
-            PointPlan::LockedRow(_) => None,
-        }
-    }
-
-    /// Returns the plan of a row to change.
-    pub fn locked_row(&self) -> Option<&PointLock> {
-        match self {
-            PointPlan::LockedRow(lock) => Some(lock),
-            PointPlan::Rows(_) => None,
-        }
-    }
 }

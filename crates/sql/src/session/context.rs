@@ -11,7 +11,7 @@ use crate::instance::Instance;
 use crate::session_entry::SessionEntry;
 use crate::settings::Settings;
 use leafline_executor::{self as operator, ExecutionContext, batch_bytes};
-use leafline_expr::{Expr, ExprKind};
+use leafline_expr::Expr;
 use leafline_planner::plan::Node;
 use leafline_table::{BuildControl, ColumnDef, SessionLocks, implicit_default};
 use leafline_types::convert::{StoreContext, dated, store_cast};
@@ -78,11 +78,7 @@ impl<'s> StatementContext<'s> {
     where
         's: 'v,
     {
-        match &expr.kind {
-            ExprKind::Literal(value) => Some(value),
-            ExprKind::Parameter(number) => self.exec.eval.parameters.get(*number),
-            _ => None,
-        }
+        expr.known(self.exec.eval.parameters)
     }
 
     /// Runs a plan to its end. Its rows count as memory of the statement.

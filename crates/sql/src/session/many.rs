@@ -9,6 +9,7 @@ use super::prepared::Entry;
 use super::{Outcome, Session};
 use crate::result::Done;
 use crate::session_entry::StatementText;
+use leafline_executor::EXECUTIONS_BY_OPERATORS;
 use leafline_types::error::errno;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
@@ -41,12 +42,16 @@ impl Session {
     /// The errors of [`execute_prepared`](Self::execute_prepared) for the failed run; the runs before it
     /// stay.
     pub fn execute_prepared_many(&mut self, id: u32, all: &[Vec<Value>]) -> Result<BatchOutcome, MysqlError> {
-        let mut done = BatchOutcome::default();
+        let (mut done, mut one_by_one) = (BatchOutcome::default(), 0);
         let mut left = all;
         while let Some(first) = left.first() {
             let before = done.runs;
-            if let Some(entry) = self.prepared_entry(id) {
-                self.contained(|session| session.run_repeated(&entry, left, &mut done))?;
+            if one_by_one > 0 {
+                one_by_one -= 1;
+            } else if let Some(entry) = self.prepared_entry(id)
+                && self.contained(|session| session.run_repeated(&entry, left, &mut done))?
+            {
+                one_by_one = EXECUTIONS_BY_OPERATORS;
             }
             if done.runs == before {
                 match self.execute_prepared(id, first)? {
@@ -60,16 +65,16 @@ impl Session {
     }
 
     /// Runs a statement for the first ones of `all`, as many as go together; for none if the statement is not
-    /// of the right kind.
+    /// of the right kind. Returns whether it was tried in vain.
     fn run_repeated(
         &mut self,
         entry: &Arc<Entry>,
         all: &[Vec<Value>],
         done: &mut BatchOutcome,
-    ) -> Result<(), MysqlError> {
-        let (Some(planned), Some(first)) = (&entry.planned, all.first()) else { return Ok(()) };
+    ) -> Result<bool, MysqlError> {
+        let (Some(planned), Some(first)) = (&entry.planned, all.first()) else { return Ok(false) };
         if all.len() == 1 || !self.may_repeat(planned) || first.len() != entry.statement.parameters {
-            return Ok(());
+            return Ok(false);
         }
         self.begin_statement(StatementText::Prepared(&entry.sql));
         let (mut runs, mut affected, mut generated, mut last) = (0, 0, 0, Done::default());
@@ -88,7 +93,7 @@ impl Session {
             }
             Ok(()) | Err(_) if runs == 0 => {
                 self.forget_statement();
-                return Ok(());
+                return Ok(true);
             }
             Ok(()) | Err(_) => {
                 affected -= last.affected;
@@ -99,7 +104,7 @@ impl Session {
             self.facts.last_insert_id = generated;
         }
         self.count_runs(entry.command, runs, affected);
-        self.finish(outcome, &entry.sql).map(drop)
+        self.finish(outcome, &entry.sql).map(|_| false)
     }
 }
 

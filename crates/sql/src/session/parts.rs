@@ -32,16 +32,17 @@ impl Login {
 
 /// The statement that runs, or ran last.
 pub(crate) struct CurrentStatement {
-    /// Its begin.
+    /// The moment at which the statement began.
     pub(super) began: Instant,
+    /// The clock that gives the statement's end as a time of day.
     pub(super) wall: WallClock,
-    /// What it has done so far, for counters and logs.
+    /// The figures of the statement so far, which counters and logs receive at its end.
     pub(super) running: StatementAccounting,
-    /// The settings to restore at its end, which its SET_VAR hints replaced.
+    /// The settings that SET_VAR hints of the statement replaced; its end restores them.
     pub(super) unhinted: Option<Box<Settings>>,
-    /// The argument of its `LAST_INSERT_ID(value)`.
+    /// The argument of `LAST_INSERT_ID(value)` in the statement.
     pub(crate) told_insert_id: Option<u64>,
-    /// The resource groups that it runs in.
+    /// The resource groups in which the statement runs.
     pub(super) groups: StatementGroups,
 }
 
@@ -59,7 +60,7 @@ impl CurrentStatement {
     }
 }
 
-/// What the session alone has, or holds for itself.
+/// The objects that belong to one session alone, and the tables that it has opened or locked.
 #[derive(Default)]
 pub(crate) struct SessionObjects {
     /// Temporary tables.
