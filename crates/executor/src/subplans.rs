@@ -149,14 +149,9 @@ impl Subplans {
         self.work_tables.borrow().get(&number).cloned().expect("a recursive table is read in its rounds")
     }
 
-    /// Sets the rows that the last round added. They stay when the recursion has ended, so they count as remembered: the operator
-    /// that began the recursion does not give their memory back.
     pub(super) fn set_work_table(&self, number: usize, rows: StoredRows, budget: &MemoryBudget) {
-        let bytes = rows.bytes();
         let before = self.work_tables.borrow_mut().insert(number, Arc::new(rows));
-        let freed = before.map_or(0, |before| before.bytes());
-        budget.give_back(freed);
-        self.remembered.set((self.remembered.get() + bytes).saturating_sub(freed));
+        budget.give_back(before.map_or(0, |before| before.bytes()));
     }
 
     fn known(&self, number: usize, key: &[u8]) -> Option<Answer> {
