@@ -135,9 +135,13 @@ impl Parser<'_> {
         if self.accept_words(&["BINARY", "LOGS"]) || self.accept_words(&["MASTER", "LOGS"]) {
             return Ok(Some((ShowKind::BinaryLogs, false)));
         }
-        const LISTS: [(&[&str], NotThere, bool); 9] = [
-            (&["PROCEDURE", "STATUS"], NotThere::Procedures, true),
-            (&["FUNCTION", "STATUS"], NotThere::Functions, true),
+        if self.accept_words(&["PROCEDURE", "STATUS"]) {
+            return Ok(Some((ShowKind::Procedures, true)));
+        }
+        if self.accept_words(&["FUNCTION", "STATUS"]) {
+            return Ok(Some((ShowKind::Functions, true)));
+        }
+        const LISTS: [(&[&str], NotThere, bool); 7] = [
             (&["MASTER", "STATUS"], NotThere::BinaryLogStatus, false),
             (&["BINARY", "LOG", "STATUS"], NotThere::BinaryLogStatus, false),
             (&["REPLICA", "STATUS"], NotThere::ReplicaStatus, false),

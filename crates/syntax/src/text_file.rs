@@ -1,6 +1,6 @@
 //! LOAD DATA, and INTO after a query: variables, or a text file with its FIELDS and LINES.
 
-use super::ast::{Into, Load, LoadField, LoadSource, StatementKind};
+use super::ast::{Into, Load, LoadField, LoadSource, StatementKind, VariableTarget};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 use crate::TextFormat;
@@ -84,7 +84,7 @@ impl Parser<'_> {
         } else {
             Into::Variables(self.comma_list(|p| match p.is_ident_at(0) {
                 true => Err(MysqlError::undeclared_variable(p.ident()?.value)),
-                false => p.user_variable(),
+                false => p.user_variable().map(VariableTarget::User),
             })?)
         };
         self.into = Some(into);

@@ -1,7 +1,7 @@
 //! The privileges that a statement needs before it is bound or run.
 
 use leafline_syntax::ast::{
-    AlterTable, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem, Ident, LoadIndex, SetItem,
+    AlterProgram, AlterTable, CreateProgram, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem, Ident, LoadIndex, SetItem,
     Show, TableLock, TableName, UserOptions, UserSpec,
 };
 use leafline_syntax::{Privilege, Privileges};
@@ -26,6 +26,10 @@ pub(crate) enum Asks<'s> {
     CopiedTable(&'s CreateTableLike),
     /// CREATE VIEW and ALTER VIEW.
     NewView(&'s CreateView),
+    /// CREATE of a stored program.
+    NewProgram(&'s CreateProgram),
+    /// ALTER of a stored program.
+    AlteredProgram(&'s AlterProgram),
     /// DROP of a stored program.
     Program(&'s DropProgram),
     /// ALTER TABLE.

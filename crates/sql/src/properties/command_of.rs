@@ -2,7 +2,7 @@
 
 use crate::command::Command;
 use leafline_syntax::ast::{
-    Delete, Insert, InsertSource, NotThere, ProgramKind, Revoke, ShowKind, TableReference, Update,
+    AlterProgram, Delete, Insert, InsertSource, NotThere, ProgramKind, Revoke, ShowKind, TableReference, Update,
 };
 
 pub(super) fn insert(insert: &Insert) -> Command {
@@ -23,6 +23,23 @@ pub(super) fn update(update: &Update) -> Command {
 
 pub(super) fn delete(delete: &Delete) -> Command {
     if delete.targets.is_empty() { Command::Delete } else { Command::DeleteMulti }
+}
+
+pub(super) fn create(kind: ProgramKind) -> Command {
+    match kind {
+        ProgramKind::Procedure => Command::CreateProcedure,
+        ProgramKind::Function => Command::CreateFunction,
+        ProgramKind::Trigger => Command::CreateTrigger,
+        ProgramKind::Event => Command::CreateEvent,
+    }
+}
+
+pub(super) fn alter(alter: &AlterProgram) -> Command {
+    match alter {
+        AlterProgram::Routine { kind: ProgramKind::Function, .. } => Command::AlterFunction,
+        AlterProgram::Routine { .. } => Command::AlterProcedure,
+        AlterProgram::Event(_) => Command::AlterEvent,
+    }
 }
 
 pub(super) fn drop(kind: ProgramKind) -> Command {
@@ -60,9 +77,13 @@ pub(super) fn show(kind: &ShowKind) -> Command {
         ShowKind::ProcessList { .. } => Command::ShowProcessList,
         ShowKind::Triggers { .. } => Command::ShowTriggers,
         ShowKind::Events { .. } => Command::ShowEvents,
+        ShowKind::CreateProgram(ProgramKind::Procedure, _) => Command::ShowCreateProcedure,
+        ShowKind::CreateProgram(ProgramKind::Function, _) => Command::ShowCreateFunction,
+        ShowKind::CreateProgram(ProgramKind::Trigger, _) => Command::ShowCreateTrigger,
+        ShowKind::CreateProgram(ProgramKind::Event, _) => Command::ShowCreateEvent,
+        ShowKind::Procedures => Command::ShowProcedureStatus,
+        ShowKind::Functions => Command::ShowFunctionStatus,
         ShowKind::NotThere(what) => match what {
-            NotThere::Procedures => Command::ShowProcedureStatus,
-            NotThere::Functions => Command::ShowFunctionStatus,
             NotThere::BinaryLogStatus => Command::ShowBinaryLogStatus,
             NotThere::ReplicaStatus | NotThere::SlaveStatus => Command::ShowReplicaStatus,
             NotThere::Replicas | NotThere::SlaveHosts => Command::ShowReplicas,

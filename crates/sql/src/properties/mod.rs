@@ -209,6 +209,18 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         }
         K::CreateView(create) => definition(C::CreateView, Asks::NewView(create)),
         K::DropView(drop) => definition(C::DropView, Asks::Names(P::Drop.into(), &drop.views)),
+        K::CreateProgram(create) => definition(command_of::create(create.kind()), Asks::NewProgram(create)),
+        K::AlterProgram(alter) => definition(command_of::alter(alter), Asks::AlteredProgram(alter)),
+        // CALL checks once it knows the procedure; each statement of the body is checked by itself.
+        K::Call(_) => plain(C::CallProcedure, Asks::Nothing),
+        K::Signal(signal) => {
+            let command = if signal.again { C::Resignal } else { C::Signal };
+            Properties { diagnostics: Diagnostics::OfBefore, ..plain(command, Asks::Nothing).not_prepared() }
+        }
+        K::GetDiagnostics(_) => {
+            let properties = plain(C::GetDiagnostics, Asks::Nothing).not_prepared();
+            Properties { diagnostics: Diagnostics::OfBefore, ..properties }
+        }
         K::DropProgram(drop) => definition(command_of::drop(drop.kind), Asks::Program(drop)),
         K::CreateIndex(alter) => altered(C::CreateIndex, table(P::Index, &alter.table), &alter.table),
         K::DropIndex(alter) => altered(C::DropIndex, table(P::Index, &alter.table), &alter.table),

@@ -8,7 +8,6 @@ use leafline_types::SqlType;
 /// The empty list of a kind of object.
 pub(super) fn list(what: NotThere) -> RowSet {
     let names: &[&str] = match what {
-        NotThere::Procedures | NotThere::Functions => &ROUTINES,
         NotThere::BinaryLogStatus => &BINARY_LOG_STATUS,
         NotThere::OpenTables => &["Database", "Table", "In_use", "Name_locked"],
         NotThere::Profiles => &["Query_ID", "Duration", "Query"],

@@ -67,6 +67,9 @@ pub(crate) fn show(session: &Session, show: &Show) -> Result<RowSet, MysqlError>
             database_name(session, database.as_ref())?;
             RowSet::text(absent::EVENTS)
         }
+        ShowKind::CreateProgram(..) | ShowKind::Procedures | ShowKind::Functions => {
+            return Err(MysqlError::not_supported("stored programs"));
+        }
         ShowKind::NotThere(what) => absent::list(*what),
         ShowKind::BinaryLogs => return Err(MysqlError::no_binary_logging()),
         ShowKind::Privileges => crate::accounts::privileges(),

@@ -189,6 +189,9 @@ impl Session {
             K::ImportTable { table, path } => transport::import_table(self, table.as_ref(), path).map(done),
             K::CreateView(create) => views::create_view(self, create, sql).map(done),
             K::DropView(drop) => views::drop_view(self, drop).map(done),
+            K::CreateProgram(_) | K::AlterProgram(_) | K::Call(_) | K::Signal(_) | K::GetDiagnostics(_) => {
+                Err(MysqlError::not_supported("stored programs"))
+            }
             K::DropProgram(drop) => programs::drop(self, drop).map(nothing),
             K::CreateUser { if_not_exists, users, options } => {
                 self.instance.clone().accounts().create(self, *if_not_exists, users, *options).map(nothing)

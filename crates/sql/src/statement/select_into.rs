@@ -4,7 +4,7 @@ use crate::result::{ColumnMeta, Done};
 use crate::session::{RowStream, Session};
 use crate::text_file;
 use leafline_syntax::TextFormat;
-use leafline_syntax::ast::Into;
+use leafline_syntax::ast::{Into, VariableTarget};
 use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, TextColumns, Value, value_at};
 use std::io::Write as _;
 
@@ -81,7 +81,7 @@ impl Session {
 
     /// Puts the only row into variables. Without a row the variables stay as they are, with warning 1329. More than one row is error
     /// 1172.
-    fn set_variables(&mut self, mut rows: RowStream, variables: &[String]) -> Result<Done, MysqlError> {
+    fn set_variables(&mut self, mut rows: RowStream, variables: &[VariableTarget]) -> Result<Done, MysqlError> {
         let types = rows.types();
         let collations: Vec<Collation> = rows.columns().iter().map(|column| column.collation).collect();
         let mut only: Option<Vec<Value>> = None;
@@ -100,7 +100,10 @@ impl Session {
             variables.iter().zip(values).zip(types.into_iter().zip(collations))
         {
             let ty = ExprType::string(ty, true, collation, Coercibility::Implicit);
-            self.set_user_variable(name, value, &ty)?;
+            match name {
+                VariableTarget::User(name) => self.set_user_variable(name, value, &ty)?,
+                VariableTarget::Local(name) => return Err(MysqlError::undeclared_variable(&name.value)),
+            }
         }
         Ok(Done { affected: 1, ..Done::default() })
     }

@@ -31,6 +31,8 @@ pub(crate) fn set(
                     false => set_system(session, variable, *scope, value)?,
                 }
             }
+            SetItem::Local { name, .. } => return Err(MysqlError::undeclared_variable(&name.value)),
+            SetItem::New { column, .. } => return Err(MysqlError::undeclared_variable(&column.value)),
             SetItem::User { name, value } => {
                 let (value, ty) = evaluate::constant(session, value, text)?;
                 session.set_user_variable(name, value, &ty)?;

@@ -1,6 +1,6 @@
 //! Accounts and their privileges.
 
-use super::{Ident, Span, TableName};
+use super::{Ident, ProgramKind, Span, TableName};
 use crate::Privilege;
 
 /// `'user'@'host'`.
@@ -69,6 +69,8 @@ pub enum GrantLevel {
     Database(Option<Ident>),
     /// `database.table`, or `table` of the current database.
     Table(TableName),
+    /// `PROCEDURE database.name`, `FUNCTION database.name`.
+    Routine(ProgramKind, TableName),
 }
 
 /// The privileges of GRANT or REVOKE.

@@ -2,7 +2,7 @@
 
 use crate::TextFormat;
 
-use super::{ColumnName, Expr, Hint, Ident, OrderItem, Query, TableName, TableReference, With};
+use super::{ColumnName, Expr, Hint, Ident, OrderItem, Query, TableName, TableReference, VariableTarget, With};
 
 /// `INSERT` or `REPLACE`.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +80,7 @@ pub enum LoadField {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Into {
     /// Variables, one for each column of the only row.
-    Variables(Vec<String>),
+    Variables(Vec<VariableTarget>),
     /// OUTFILE: a new file, one line for each row.
     Lines {
         /// The name of the file.

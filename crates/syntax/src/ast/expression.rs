@@ -3,7 +3,7 @@
 //! Chains of AND and of OR are flat lists, however the parser associated them, so that a predicate of ten thousand
 //! terms is not a tree ten thousand levels deep. Parentheses leave no node.
 
-use super::{Ident, OrderItem, Query, Span, WindowCall};
+use super::{Ident, OrderItem, Query, Span, StoredCall, WindowCall};
 pub use leafline_types::IntervalUnit;
 pub use leafline_types::words::AggregateFunction;
 pub use leafline_types::words::{CompareOp, TrimSide};
@@ -209,6 +209,9 @@ pub enum ExprKind {
         /// The arguments.
         args: Vec<Expr>,
     },
+    /// `database.name(arguments)`: a call of a stored function. Without a database it arrives as a [`Self::Function`] whose
+    /// name is that of no function of the server.
+    StoredCall(StoredCall),
     /// `COUNT(*)`, `COUNT(DISTINCT a, b)`, `SUM(a)`: any aggregate function.
     Aggregate {
         /// The function.

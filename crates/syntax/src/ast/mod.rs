@@ -13,8 +13,10 @@ mod expression;
 mod handler;
 mod hint;
 mod partition;
+mod program;
 mod query;
 mod resource_group;
+mod routine;
 mod statement;
 mod window;
 
@@ -26,8 +28,10 @@ pub use expression::*;
 pub use handler::*;
 pub use hint::*;
 pub use partition::*;
+pub use program::*;
 pub use query::*;
 pub use resource_group::*;
+pub use routine::*;
 pub use statement::*;
 pub use window::*;
 
@@ -71,6 +75,14 @@ pub struct TableName {
 }
 
 impl TableName {
+    /// The name as messages write it: `database.name`, or `name` alone.
+    pub fn dotted(&self) -> String {
+        match &self.database {
+            Some(database) => format!("{}.{}", database.value, self.name.value),
+            None => self.name.value.clone(),
+        }
+    }
+
     /// The place of the whole name in the text.
     pub fn span(&self) -> Span {
         self.database.as_ref().map_or(self.name.span, |d| d.span.to(self.name.span))

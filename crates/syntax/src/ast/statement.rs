@@ -1,9 +1,9 @@
 //! Statements, and the administrative statements in full.
 
 use super::{
-    AccountName, AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropProgram, DropTable, DropView, Expr, Grant, Handler, Ident, Insert, Into, KeyDefinition,
-    Load, PartitionMaintenance, Query, RenameTable, ResourceGroupStatement, Revoke, StatementHints,
+    AccountName, AlterDatabase, AlterProgram, AlterTable, Call, CreateDatabase, CreateProgram, CreateTable, CreateTableLike, CreateView, Delete,
+    DropDatabase, DropProgram, DropTable, DropView, Expr, GetDiagnostics, Grant, Handler, Ident, Insert, Into, KeyDefinition,
+    Load, PartitionMaintenance, ProgramKind, Query, RenameTable, ResourceGroupStatement, Revoke, Signal, StatementHints,
     TableName, Update, UserOptions, UserSpec, VariableScope,
 };
 use leafline_types::words::CheckDepth;
@@ -46,8 +46,18 @@ pub enum StatementKind {
     CreateView(Box<CreateView>),
     /// DROP VIEW.
     DropView(DropView),
+    /// CREATE PROCEDURE, FUNCTION, TRIGGER or EVENT.
+    CreateProgram(Box<CreateProgram>),
+    /// ALTER PROCEDURE, FUNCTION or EVENT.
+    AlterProgram(AlterProgram),
     /// DROP PROCEDURE, FUNCTION, TRIGGER or EVENT.
     DropProgram(DropProgram),
+    /// CALL.
+    Call(Call),
+    /// SIGNAL and RESIGNAL.
+    Signal(Box<Signal>),
+    /// GET DIAGNOSTICS.
+    GetDiagnostics(GetDiagnostics),
     /// DROP TABLE.
     DropTable(DropTable),
     /// CREATE INDEX.
@@ -314,6 +324,12 @@ pub enum ShowKind {
     CreateTable(TableName),
     /// CREATE VIEW name.
     CreateView(TableName),
+    /// CREATE PROCEDURE, FUNCTION, TRIGGER or EVENT name.
+    CreateProgram(ProgramKind, TableName),
+    /// PROCEDURE STATUS.
+    Procedures,
+    /// FUNCTION STATUS.
+    Functions,
     /// CREATE DATABASE [IF NOT EXISTS] name.
     CreateDatabase {
         /// The database.
@@ -390,10 +406,6 @@ pub enum ShowKind {
 /// Lists of SHOW that are always empty here, because the server has no such objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotThere {
-    /// PROCEDURE STATUS.
-    Procedures,
-    /// FUNCTION STATUS.
-    Functions,
     /// MASTER STATUS, BINARY LOG STATUS.
     BinaryLogStatus,
     /// REPLICA STATUS.
@@ -429,6 +441,20 @@ pub enum SetItem {
     User {
         /// The name without `@`.
         name: String,
+        /// The value.
+        value: Expr,
+    },
+    /// A variable of the program.
+    Local {
+        /// The name.
+        name: Ident,
+        /// The value.
+        value: Expr,
+    },
+    /// `NEW.column` of a trigger.
+    New {
+        /// The column.
+        column: Ident,
         /// The value.
         value: Expr,
     },

@@ -13,8 +13,8 @@ use crate::system_names::STATEMENT_DIGESTS;
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_planner::Authority;
 use leafline_syntax::ast::{
-    AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem,
-    Ident, NotThere, PartitionAction, ProgramKind, SetItem, Show, ShowKind, TableName, UserOptions, UserSpec,
+    AccountName, AlterAction, AlterProgram, AlterTable, CreateProgram, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem,
+    Ident, NotThere, PartitionAction, ProgramForm, ProgramKind, SetItem, Show, ShowKind, TableName, UserOptions, UserSpec,
     VariableScope, ViewVerb,
 };
 use leafline_table::ViewDef;
@@ -42,6 +42,8 @@ pub(crate) fn authorize(session: &Session, asks: Asks<'_>) -> Result<(), MysqlEr
         Asks::NewTable(create) => asked.of_new_table(create),
         Asks::CopiedTable(create) => asked.of_copied_table(create),
         Asks::NewView(create) => asked.of_new_view(create),
+        Asks::NewProgram(create) => asked.of_new_program(create),
+        Asks::AlteredProgram(alter) => asked.of_altered_program(alter),
         Asks::Program(drop) => asked.of_program(drop),
         Asks::AlteredTable(alter) => asked.of_altered_table(alter),
         Asks::Renamed(tables) => tables.iter().try_for_each(|(from, to)| asked.of_new_place(from, to)),
@@ -114,6 +116,24 @@ impl PrivilegeCheck<'_> {
         match name.map(|name| name.value.as_str()).or(self.session.database()) {
             Some(name) => self.session.login.access.check_database(wanted, name),
             None => Ok(()),
+        }
+    }
+
+    fn of_new_program(&self, create: &CreateProgram) -> Result<(), MysqlError> {
+        let database = create.name.database.as_ref();
+        match &create.form {
+            ProgramForm::Procedure(_) | ProgramForm::Function { .. } => {
+                self.of_database(Privilege::CreateRoutine, database)
+            }
+            ProgramForm::Trigger(trigger) => self.of_name(Privilege::Trigger, &trigger.table),
+            ProgramForm::Event(_) => self.of_database(Privilege::Event, database),
+        }
+    }
+
+    fn of_altered_program(&self, alter: &AlterProgram) -> Result<(), MysqlError> {
+        match alter {
+            AlterProgram::Routine { name, .. } => self.of_database(Privilege::AlterRoutine, name.database.as_ref()),
+            AlterProgram::Event(event) => self.of_database(Privilege::Event, event.name.database.as_ref()),
         }
     }
 
@@ -376,9 +396,11 @@ impl PrivilegeCheck<'_> {
             | ShowKind::ErrorCount
             | ShowKind::DeviceProfile
             | ShowKind::Engines
-            | ShowKind::NotThere(
-                NotThere::Procedures | NotThere::Functions | NotThere::OpenTables | NotThere::Profiles,
-            )
+            | ShowKind::Procedures
+            | ShowKind::Functions
+            // The statement checks once it has found the program.
+            | ShowKind::CreateProgram(..)
+            | ShowKind::NotThere(NotThere::OpenTables | NotThere::Profiles)
             | ShowKind::Privileges
             | ShowKind::Plugins
             | ShowKind::Collation
@@ -403,6 +425,8 @@ impl PrivilegeCheck<'_> {
             }
             SetItem::Password { .. }
             | SetItem::User { .. }
+            | SetItem::Local { .. }
+            | SetItem::New { .. }
             | SetItem::Names { .. }
             | SetItem::CharacterSet(_) => Ok(()),
         }

@@ -41,6 +41,7 @@ impl Level {
         let current = || session.database().map(str::to_owned).ok_or_else(MysqlError::no_database_selected);
         Ok(match level {
             GrantLevel::Global => Level::Everything,
+            GrantLevel::Routine(..) => return Err(MysqlError::not_supported("privileges on routines")),
             GrantLevel::Database(Some(name)) => Level::Databases(name.value.clone()),
             GrantLevel::Database(None) => Level::Databases(as_pattern(&current()?)),
             GrantLevel::Table(TableName { database, name }) => {
