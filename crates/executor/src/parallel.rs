@@ -374,6 +374,8 @@ impl<'s> SharedScan<'s> {
             parameters: self.parameters,
             outer: self.outer,
             subqueries: None,
+            // Plans that call stored functions do not share work between threads.
+            programs: None,
             now: self.now,
             utc_now: self.utc_now,
             zone: self.zone,

@@ -329,6 +329,7 @@ pub(super) fn within<'x>(cx: &'x mut EvalContext<'_>, outer: &'x [Value]) -> Eva
         parameters: cx.parameters,
         outer,
         subqueries: cx.subqueries,
+        programs: cx.programs,
         now: cx.now,
         utc_now: cx.utc_now,
         zone: cx.zone,

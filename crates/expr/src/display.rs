@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::ir::{Expr, ExprKind, RowList, Subquery, SubqueryUse};
+use super::ir::{Expr, ExprKind, ProgramName, RowList, Subquery, SubqueryUse};
 use leafline_types::convert;
 use leafline_types::value::{SqlType, Value};
 
@@ -84,6 +84,10 @@ impl fmt::Display for Named<'_> {
             ExprKind::Parameter(_) => f.write_str("?"),
             ExprKind::Outer(n) => f.write_str(&self.column(*n, true)),
             ExprKind::Subquery(subquery) => subquery_text(subquery, self.name, f),
+            ExprKind::Program(call) => {
+                let ProgramName { database, name } = &*call.function;
+                write!(f, "`{database}`.`{name}`({})", list(&call.args, ","))
+            }
             ExprKind::Call { function, args } => {
                 let name = function.definition().name.to_ascii_lowercase();
                 match (name.as_str(), args.as_slice()) {

@@ -28,6 +28,7 @@ impl PartialEq for ExprKind {
             (Arithmetic { op: o, left: a, right: b }, Arithmetic { op: p, left: c, right: d }) => {
                 o == p && a == c && b == d
             }
+            (Program(a), Program(b)) => a == b,
             (And(a), And(b)) | (Or(a), Or(b)) | (Coalesce(a), Coalesce(b)) => a == b,
             (Negate(a), Negate(b)) | (Not(a), Not(b)) | (Cast { operand: a }, Cast { operand: b }) => a == b,
             (Xor(a, b), Xor(c, d)) => a == c && b == d,
@@ -65,6 +66,7 @@ impl Hash for Expr {
             ExprKind::Literal(v) => hash_value(v, state),
             ExprKind::Column(n) | ExprKind::Parameter(n) | ExprKind::Outer(n) => n.hash(state),
             ExprKind::Subquery(subquery) => subquery.number.hash(state),
+            ExprKind::Program(call) => call.function.hash(state),
             ExprKind::Call { function, .. } => function.hash(state),
             ExprKind::Arithmetic { op, .. } => op.hash(state),
             ExprKind::Compare { op, .. } => op.hash(state),

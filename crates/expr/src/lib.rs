@@ -65,7 +65,7 @@ mod walk;
 mod xml;
 
 pub use block_encryption::BlockEncryption;
-pub use context::{CallState, EvalContext, SessionFacts, SqlMode, SubqueryRunner};
+pub use context::{CallState, EvalContext, ProgramRunner, SessionFacts, SqlMode, SubqueryRunner};
 pub use datum::Datum;
 pub(crate) use eval::operand as eval_operand;
 pub(crate) use eval::value_of;
@@ -75,7 +75,7 @@ pub use eval::{
 };
 pub use function::{Function, Volatility};
 pub use ir::{
-    ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, FunctionId, InSet, RowColumn, RowList, Subquery,
+    ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, FunctionId, InSet, ProgramCall, ProgramName, RowColumn, RowList, Subquery,
     SubqueryUse, When,
 };
 pub use like::LikePattern;

@@ -58,7 +58,7 @@ const LONGEST_LITERAL: usize = 64 << 10;
 fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
     let mut constant = !matches!(
         e.kind,
-        ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Outer(_) | ExprKind::Subquery(_)
+        ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Outer(_) | ExprKind::Subquery(_) | ExprKind::Program(_)
     );
     e.for_each_child(&mut |child| constant &= child.as_literal().is_some());
     if !constant {
@@ -69,6 +69,7 @@ fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
         parameters: cx.parameters,
         outer: &[],
         subqueries: None,
+        programs: None,
         now: cx.now,
         utc_now: cx.utc_now,
         zone: cx.zone,

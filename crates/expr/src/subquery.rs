@@ -41,14 +41,14 @@ pub fn subquery(subquery: Subquery, ty: ExprType) -> Expr {
 }
 
 impl Expr {
-    /// Whether it can be computed when a plan is made: it contains no subquery and no value of an enclosing query's
-    /// row.
+    /// Whether it can be computed when a plan is made: it contains no subquery, no call of a stored function, and no value of
+    /// an enclosing query's row.
     pub fn is_constant_for_planning(&self) -> bool {
-        !self.any(&mut |e| matches!(e.kind, ExprKind::Outer(_) | ExprKind::Subquery(_)))
+        !self.any(&mut |e| matches!(e.kind, ExprKind::Outer(_) | ExprKind::Subquery(_) | ExprKind::Program(_)))
     }
 
-    /// Whether it contains a subquery.
+    /// Whether it contains a subquery or a call of a stored function: evaluating it runs plans.
     pub fn has_subquery(&self) -> bool {
-        self.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)))
+        self.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_) | ExprKind::Program(_)))
     }
 }

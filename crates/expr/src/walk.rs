@@ -41,6 +41,7 @@ impl Expr {
             ExprKind::Subquery(subquery) => {
                 subquery.needle.iter().chain(subquery.outer.iter()).for_each(f);
             }
+            ExprKind::Program(call) => call.args.iter().for_each(f),
             ExprKind::Call { args, .. } => args.iter().for_each(f),
             ExprKind::InRows { needle, .. } => needle.iter().for_each(f),
             ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Coalesce(list) => list.iter().for_each(f),
@@ -83,6 +84,7 @@ impl Expr {
             ExprKind::Subquery(subquery) => {
                 subquery.needle.iter_mut().chain(&mut subquery.outer).for_each(f);
             }
+            ExprKind::Program(call) => call.args.iter_mut().for_each(f),
             ExprKind::Call { args, .. } => args.iter_mut().for_each(f),
             ExprKind::InRows { needle, .. } => needle.iter_mut().for_each(f),
             ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Coalesce(list) => {
@@ -220,6 +222,7 @@ impl Expr {
         !self.any(&mut |e| match &e.kind {
             ExprKind::Column(_) => true,
             ExprKind::Subquery(subquery) => subquery.is_volatile,
+            ExprKind::Program(call) => call.is_volatile,
             ExprKind::Call { function, .. } => function.definition().volatility == Volatility::Volatile,
             _ => false,
         })
@@ -229,6 +232,7 @@ impl Expr {
     pub fn is_volatile(&self) -> bool {
         self.any(&mut |e| match &e.kind {
             ExprKind::Subquery(subquery) => subquery.is_volatile,
+            ExprKind::Program(call) => call.is_volatile,
             ExprKind::Call { function, .. } => function.definition().volatility == Volatility::Volatile,
             _ => false,
         })

@@ -35,6 +35,7 @@ pub mod observed;
 mod optimizer_trace;
 mod plan_facts;
 mod plans;
+mod program;
 mod properties;
 mod resource_group;
 pub mod result;

@@ -48,6 +48,13 @@ pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     }
 }
 
+/// Whether the server has a function of that name, in any case, which expressions can call.
+pub fn is_function(name: &str) -> bool {
+    const OF_CONTROL: [&str; 7] = ["IF", "IFNULL", "COALESCE", "NULLIF", "ISNULL", "MOD", "FROM_UNIXTIME"];
+    OF_CONTROL.iter().any(|known| known.eq_ignore_ascii_case(name))
+        || FunctionId::named(name).is_some_and(|function| !function.definition().special)
+}
+
 /// Returns the function to call for `name` with these arguments: the one for expressions that may name user
 /// variables, or `name` itself.
 fn by_variables(name: &str, args: &[Expr]) -> Option<&'static str> {

@@ -88,6 +88,7 @@ pub(super) fn again(e: &Expr) -> Option<Expr> {
     }
     let changes = e.any(&mut |part| match &part.kind {
         ExprKind::Subquery(subquery) => subquery.is_volatile,
+        ExprKind::Program(call) => call.is_volatile,
         ExprKind::Call { function, .. } => {
             function.definition().volatility == Volatility::Volatile && !is_read(part)
         }

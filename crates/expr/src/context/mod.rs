@@ -5,7 +5,7 @@ pub(crate) mod held;
 use std::collections::HashMap;
 
 use crate::block_encryption::BlockEncryption;
-use crate::ir::Subquery;
+use crate::ir::{ProgramCall, Subquery};
 use crate::locale::TimeNames;
 use crate::named_locks::SharedLocks;
 use crate::parsed_cache::ParsedCache;
@@ -95,6 +95,20 @@ pub trait SubqueryRunner {
     ) -> Result<Value, MysqlError>;
 }
 
+/// Runs the stored functions that a statement calls.
+pub trait ProgramRunner {
+    /// Returns the result of a call with these arguments.
+    ///
+    /// # Errors
+    /// Errors of the function's statements.
+    fn call(
+        &self,
+        call: &ProgramCall,
+        args: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Value, MysqlError>;
+}
+
 /// The context of one execution of a statement, for its expressions.
 pub struct EvalContext<'a> {
     /// The values of the parameters.
@@ -103,6 +117,8 @@ pub struct EvalContext<'a> {
     pub outer: &'a [Value],
     /// Runs the subqueries of the statement; None while it is planned.
     pub subqueries: Option<&'a dyn SubqueryRunner>,
+    /// Runs the stored functions that the statement calls; None while it is planned, and where none can be called.
+    pub programs: Option<&'a dyn ProgramRunner>,
     /// `NOW()`: fixed for the statement, in the session's time zone.
     pub now: DateTime,
     /// The moment of `now` in UTC.
@@ -160,6 +176,7 @@ impl<'a> EvalContext<'a> {
             parameters: &[],
             outer: &[],
             subqueries: None,
+            programs: None,
             now,
             utc_now: now,
             zone: &Zone::UTC,
@@ -185,6 +202,14 @@ impl<'a> EvalContext<'a> {
         let runner =
             self.subqueries.ok_or_else(|| MysqlError::internal("a subquery where none can be run"))?;
         runner.answer(subquery, needle, outer, self)
+    }
+
+    /// Returns the result of a stored function for given arguments.
+    pub(crate) fn call(&mut self, call: &ProgramCall, args: &[Value]) -> Result<Value, MysqlError> {
+        let runner = self
+            .programs
+            .ok_or_else(|| MysqlError::internal("a stored function where none can be called"))?;
+        runner.call(call, args, self)
     }
 
     /// Makes a counter of bytes examined in long values, which checks for cancellation as it counts.

@@ -17,6 +17,7 @@ mod batch;
 mod compare_batch;
 mod lanes;
 pub(crate) mod operand;
+mod program;
 mod row;
 mod selection;
 mod subquery;

@@ -73,6 +73,10 @@ fn computed(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, 
             let outer = subquery.outer.iter().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
             cx.answer(subquery, &needle, &outer)
         }
+        ExprKind::Program(call) => {
+            let args = call.args.iter().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
+            cx.call(call, &args)
+        }
         ExprKind::Call { function, args } => {
             let call = Call { function: *function, args, ty: &e.ty, row };
             let value = match args.as_slice() {

@@ -6,11 +6,13 @@
 
 mod in_rows;
 mod in_set;
+mod program;
 mod subquery;
 
 pub use in_rows::{RowColumn, RowList};
 pub use in_set::InSet;
 pub use leafline_types::words::CompareOp;
+pub use program::{ProgramCall, ProgramName};
 pub use subquery::{Subquery, SubqueryUse};
 
 use std::fmt;
@@ -47,6 +49,8 @@ pub enum ExprKind {
     Outer(usize),
     /// A subquery.
     Subquery(Box<Subquery>),
+    /// A call of a stored function.
+    Program(Box<ProgramCall>),
     /// A function of the table in [`crate::functions`].
     Call {
         /// The function.

@@ -89,7 +89,10 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::Extract { unit, operand } => build::extract(*unit, self.bind(operand)?),
             ExprKind::Trim { side, remove, operand } => self.trim(*side, remove.as_deref(), operand),
             ExprKind::Function { name, args } => self.call(&name.value, args),
-            ExprKind::StoredCall(call) => Err(MysqlError::does_not_exist("FUNCTION", call.name.dotted())),
+            ExprKind::StoredCall(call) => {
+                let database = call.name.database.as_ref().map(|database| database.value.as_str());
+                self.stored_call(database, &call.name.name.value, &call.arguments)
+            }
             ExprKind::Aggregate { function, distinct, args } => self.aggregate(*function, *distinct, args),
             ExprKind::Default(Some(column)) => self.default_of(column),
             ExprKind::InsertedValue(column) => self.inserted_value(column),

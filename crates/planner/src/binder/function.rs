@@ -112,6 +112,8 @@ impl ExpressionBinder<'_, '_, '_> {
             (_, args) if FunctionId::named(name).is_some_and(|f| f.definition().numeric) => {
                 build::call(name, self.numbers(args)?)
             }
+            // Functions of the server hide stored ones of the same name.
+            (_, args) if !build::is_function(name) => self.stored_call(None, name, args),
             _ => {
                 let numbers = FunctionId::named(name).map_or(&[][..], |f| f.definition().number_args);
                 let bind = |(n, arg)| if numbers.contains(&n) { self.number(arg) } else { self.bind(arg) };

@@ -59,6 +59,7 @@ mod scope;
 mod select;
 mod selected;
 mod set_operation;
+mod stored_function;
 mod subquery;
 mod table_spec;
 mod target_read;
@@ -95,6 +96,7 @@ pub use functional_key::add_key_columns;
 pub use literal::constant_value;
 pub use row_rules::{check_expressions, row_rules};
 pub use selected::selected_columns;
+pub use stored_function::StoredFunction;
 pub use table_spec::table_spec;
 pub use table_spec::{check_owners, index_spec};
 pub use view::{is_updatable_view, view_columns, view_def, view_faults, view_sources, view_statement};
@@ -117,6 +119,13 @@ pub trait CatalogLookup {
     }
     /// Returns the unstored table of that name.
     fn schema_table(&self, _database: &str, _name: &str) -> Result<Option<SystemRows>, MysqlError> {
+        Ok(None)
+    }
+    /// Returns the stored function of that name.
+    ///
+    /// # Errors
+    /// 1370 without the privilege to run it; errors of its text.
+    fn stored_function(&self, _database: &str, _name: &str) -> Result<Option<StoredFunction>, MysqlError> {
         Ok(None)
     }
     /// Returns the foreign keys that refer to the table of that name, each with the table that has it.
@@ -264,6 +273,7 @@ fn bound_by(
         compared_with_numbers: take(&mut binder.compared_with_numbers),
         subqueries: take(&mut binder.subqueries),
         views: take(&mut binder.views),
+        calls_programs: binder.calls_programs,
     })
 }
 
@@ -280,7 +290,7 @@ pub fn bind_scalar(
     // Without rows there are no aggregates.
     let mut block = Block { in_aggregate: true, ..Block::default() };
     let expr = binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)?;
-    Ok(BoundExpression { expr, subqueries: binder.subqueries })
+    Ok(BoundExpression { expr, subqueries: binder.subqueries, calls_programs: binder.calls_programs })
 }
 
 /// Binds a condition over rows that a statement computes itself: WHERE of SHOW. Column `i` of the rows has the name and type of
@@ -306,7 +316,7 @@ pub fn bind_over_columns(
         seen.columns.push(scope::Visible { id, name: (*name).to_owned() });
     }
     let expr = binder.expression(&mut block, &seen, scope::Clause::Where, condition)?;
-    Ok(BoundExpression { expr, subqueries: binder.subqueries })
+    Ok(BoundExpression { expr, subqueries: binder.subqueries, calls_programs: binder.calls_programs })
 }
 
 /// Binds a condition over the rows of a table with the name `alias`: WHERE of HANDLER. Column `i` of the rows is column `i` of
@@ -324,7 +334,7 @@ pub fn bind_over_table(
     let mut block = Block::default();
     let (_, seen) = binder.reference(&mut block, reference)?;
     let expr = binder.expression(&mut block, &seen, scope::Clause::Where, condition)?;
-    Ok(BoundExpression { expr, subqueries: binder.subqueries })
+    Ok(BoundExpression { expr, subqueries: binder.subqueries, calls_programs: binder.calls_programs })
 }
 
 /// The state of binding one statement.
@@ -353,6 +363,8 @@ struct Binder<'a> {
     subqueries: Vec<BoundSubquery>,
     /// Number of calls of volatile functions bound so far.
     volatile_calls: usize,
+    /// Whether an expression calls a stored function.
+    calls_programs: bool,
     /// The visible names of WITH, the nearest last.
     commons: Vec<common_table::CommonName>,
     /// The number of the next common table.
@@ -402,6 +414,7 @@ impl<'a> Binder<'a> {
             enclosing: Vec::new(),
             subqueries: Vec::new(),
             volatile_calls: 0,
+            calls_programs: false,
             commons: Vec::new(),
             next_common: 0,
             outer_references: 0,

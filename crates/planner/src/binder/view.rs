@@ -97,6 +97,7 @@ impl Binder<'_> {
         self.subqueries = inner.subqueries;
         self.views = inner.views;
         (self.next_common, self.volatile_calls) = (inner.next_common, inner.volatile_calls);
+        self.calls_programs |= inner.calls_programs;
         (self.deepest, self.expanded) = (inner.deepest, inner.expanded);
         let names: Vec<Ident> =
             view.columns.iter().map(|name| Ident { value: name.clone(), span: Span::default() }).collect();

@@ -70,6 +70,8 @@ pub struct BoundStatement {
     pub subqueries: Vec<BoundSubquery>,
     /// The views that the statement names, by database and name.
     pub views: Vec<(String, String)>,
+    /// Whether an expression calls a stored function.
+    pub calls_programs: bool,
 }
 
 /// An expression outside any statement.
@@ -79,6 +81,8 @@ pub struct BoundExpression {
     pub expr: Expr,
     /// The subqueries of the expression, by number.
     pub subqueries: Vec<BoundSubquery>,
+    /// Whether it calls a stored function.
+    pub calls_programs: bool,
 }
 
 /// A subquery of an expression.

@@ -43,7 +43,12 @@ pub fn plan_parts(cx: &mut OptimizerContext<'_, '_>) -> Result<PlanParts, MysqlE
         }
     }
     let commons = std::mem::take(&mut cx.commons);
-    Ok(PlanParts { subqueries: plans, commons, row_by_row: cx.eval.row_by_row })
+    Ok(PlanParts {
+        subqueries: plans,
+        commons,
+        row_by_row: cx.eval.row_by_row,
+        calls_programs: cx.calls_programs,
+    })
 }
 
 /// Plans the query that finds the rows to change or delete. After the columns of its select list the plan delivers the clustered
@@ -62,7 +67,12 @@ fn plan(
 ) -> Result<Plan, MysqlError> {
     let root = plan_block(select, cx, deliver_locators)?;
     let mut plan = Plan::of(root, cx);
-    plan.point = if deliver_locators { point_lock(&plan.root) } else { point_rows(&plan.root) };
+    plan.point = match deliver_locators {
+        // Point plans are run without the state that stored functions need.
+        _ if cx.calls_programs => None,
+        true => point_lock(&plan.root),
+        false => point_rows(&plan.root),
+    };
     Ok(plan)
 }
 

@@ -21,7 +21,7 @@ use crate::plan::{self, Node, Operator};
 use crate::window::Reach;
 use leafline_access::{Demand, Share};
 use leafline_expr::aggregate::AggregateCall;
-use leafline_expr::{Expr, ExprKind, build};
+use leafline_expr::{Expr, build};
 use std::sync::Arc;
 
 /// Returns the part of a plan that any thread can read in pieces, if the plan is nothing else.
@@ -157,7 +157,7 @@ fn can_be_shared(at: &Node) -> bool {
 }
 
 fn is_repeatable(expr: &Expr) -> bool {
-    !expr.is_volatile() && !expr.any(&mut |part| matches!(part.kind, ExprKind::Subquery(_)))
+    !expr.is_volatile() && !expr.has_subquery()
 }
 
 /// Whether few of the examined rows are delivered.

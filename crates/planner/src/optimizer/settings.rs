@@ -205,6 +205,8 @@ pub struct OptimizerContext<'c, 'a> {
     pub patience: BudgetSettings,
     /// The conditions for placing runtime filters.
     pub filtering: RuntimeFilterSettings,
+    /// The statement calls stored functions in its expressions.
+    pub calls_programs: bool,
     /// The plan is made for EXPLAIN and records the paths that were not taken.
     pub explains: bool,
     /// Records the comparisons of plans, if wanted.
@@ -258,6 +260,7 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             parallelism: Parallelism::NONE,
             patience: BudgetSettings::default(),
             filtering: RuntimeFilterSettings::default(),
+            calls_programs: false,
             explains: false,
             trace: None,
             commons: BTreeMap::new(),

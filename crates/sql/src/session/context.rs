@@ -6,6 +6,7 @@
 //! statement. Between two steps the session is free. A statement that changes rows runs as one step; a query
 //! whose client pulls rows runs one step for each batch.
 
+use super::inner::CallHost;
 use crate::accounts::Access;
 use crate::instance::Instance;
 use crate::session_entry::SessionEntry;
@@ -60,6 +61,8 @@ pub(crate) struct StatementContext<'s> {
     pub(crate) rules: StoreRules,
     /// `NOW()`, with microseconds.
     pub(crate) now: Now,
+    /// Runs stored functions and triggers, if the statement has any.
+    pub(crate) programs: Option<&'s CallHost>,
 }
 
 impl<'s> StatementContext<'s> {

@@ -1,13 +1,14 @@
 //! The state that a statement owns from its first batch of rows to its last.
 
 use super::Session;
+use super::inner::Calls;
 use super::context::{Now, SessionView, StatementContext, StoreRules};
 use leafline_access::{Budget, ScanPiece};
 use leafline_executor::{ExecutionContext, Part, Profile, Runner, StatementLocks, Subplans};
-use leafline_expr::{CallState, EvalContext};
+use leafline_expr::{CallState, EvalContext, ProgramRunner};
 use leafline_planner::plan::PlanParts;
 use leafline_table::{ReadView, Transaction};
-use leafline_types::Value;
+use leafline_types::{MysqlError, Value};
 use leafline_types::memory::MemoryBudget;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub(crate) struct Execution {
     max_recursion: u64,
     /// The piece of its table to read, until the scan begins; `None` for the whole table.
     piece: Option<ScanPiece>,
+    /// The calls of stored functions, if the statement has any.
+    calls: Option<Calls>,
 }
 
 impl Execution {
@@ -47,6 +50,7 @@ impl Execution {
             row_by_row: false,
             max_recursion: session.settings.cte_max_recursion_depth,
             piece: None,
+            calls: None,
         }
     }
 
@@ -87,6 +91,22 @@ impl Execution {
         self
     }
 
+    /// Allows the execution to run stored functions and triggers in `transaction`, if its statement has any.
+    ///
+    /// # Errors
+    /// 1436 if the session stands too deep in others.
+    pub(crate) fn calling(
+        mut self,
+        has_any: bool,
+        session: &Session,
+        transaction: &mut Transaction,
+    ) -> Result<Execution, MysqlError> {
+        if has_any {
+            self.calls = Some(Calls::within(session, transaction)?);
+        }
+        Ok(self)
+    }
+
     /// Profiles a plan of `nodes` nodes, and its subplans.
     pub(crate) fn profiled(mut self, nodes: usize) -> Execution {
         self.profile = Some(Profile::new(nodes));
@@ -110,6 +130,8 @@ impl Execution {
         session: &mut Session,
         step: impl FnOnce(&mut StatementContext<'_>) -> R,
     ) -> R {
+        let mut calls = self.calls.take();
+        let host = calls.as_mut().map(|calls| calls.enter(session, self.now));
         let mut sql_mode = session.settings.evaluation_mode();
         sql_mode.strict &= !self.rules.ignore;
         let room = session.room_for_variables();
@@ -126,6 +148,7 @@ impl Execution {
                 parameters: &self.parameters,
                 outer: &[],
                 subqueries: Some(&runner),
+                programs: host.as_ref().map(|host| host as &dyn ProgramRunner),
                 now: self.now.local,
                 utc_now: self.now.utc,
                 zone: session.settings.time_zone.zone(),
@@ -156,9 +179,13 @@ impl Execution {
             locks: &session.locks,
             cancel: &session.cancel,
         };
-        let mut cx = StatementContext { exec, session: view, rules: self.rules, now: self.now };
+        let mut cx = StatementContext { exec, session: view, rules: self.rules, now: self.now, programs: host.as_ref() };
         let result = step(&mut cx);
         self.state = std::mem::take(&mut cx.exec.eval.state);
+        if let (Some(calls), Some(host)) = (&mut calls, host) {
+            calls.leave(host, session);
+        }
+        self.calls = calls;
         session.user_variables = std::mem::take(&mut self.state.variables);
         if let Some(id) = self.state.last_insert_id.take() {
             session.facts.last_insert_id = id;

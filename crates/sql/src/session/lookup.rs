@@ -5,7 +5,8 @@ use crate::information_schema::{self, SystemView};
 use crate::settings::Modes;
 use crate::settings::variables::{Scope, Variable, find};
 use leafline_planner::SystemRows;
-use leafline_planner::binder::{BindContext, CatalogLookup, VariableLookup};
+use crate::program;
+use leafline_planner::binder::{BindContext, CatalogLookup, StoredFunction, VariableLookup};
 use leafline_syntax::ast::VariableScope;
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
@@ -26,6 +27,10 @@ impl CatalogLookup for Session {
 
     fn schema_table(&self, database: &str, name: &str) -> Result<Option<SystemRows>, MysqlError> {
         information_schema::table(&self.system_view(), database, name)
+    }
+
+    fn stored_function(&self, database: &str, name: &str) -> Result<Option<StoredFunction>, MysqlError> {
+        program::stored_function(self, database, name)
     }
 
     fn references(&self, database: &str, name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {

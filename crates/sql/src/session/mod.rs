@@ -10,6 +10,7 @@ mod context;
 mod controlled;
 mod execution;
 mod hypothetical;
+mod inner;
 mod lookup;
 mod many;
 mod outcome;
@@ -28,6 +29,7 @@ use client_file::ClientFileState;
 pub(crate) use client_file::WaitingLoad;
 pub(crate) use context::{Now, SessionView, StatementContext, StoreRules, bytes_for};
 pub(crate) use execution::Execution;
+pub(crate) use inner::CallHost;
 pub(crate) use hypothetical::{CatalogWithHypothetical, HypotheticalIndexes};
 use leafline_planner::Authority;
 pub use many::BatchOutcome;
@@ -88,6 +90,10 @@ pub struct Session {
     pub(crate) kept: KeptStatements,
     client_files: ClientFileState,
     pub(crate) tracker: StateTracker,
+    /// The session inside this one, once a statement has called a stored function or fired a trigger.
+    inner: Option<Box<Session>>,
+    /// The number of sessions around this one.
+    level: usize,
 }
 
 impl Instance {
@@ -156,6 +162,8 @@ impl Session {
             kept: KeptStatements::default(),
             client_files: ClientFileState::default(),
             tracker: StateTracker::default(),
+            inner: None,
+            level: 0,
         }
     }
 
@@ -343,6 +351,9 @@ impl Session {
     /// The time of the current statement, in UTC and in the session's time zone: the clock's, unless
     /// `timestamp` is set.
     pub(crate) fn now(&self) -> Now {
+        if let Some(now) = self.statement.fixed_now {
+            return now;
+        }
         let micros = self.settings.timestamp.or_else(clock_micros);
         let utc = micros.and_then(DateTime::from_epoch_micros).unwrap_or(DateTime::MAX);
         Now { utc, local: self.settings.time_zone.zone().to_local(utc).unwrap_or(DateTime::MAX) }
@@ -542,6 +553,10 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        // An inner session has given back what it borrowed, and shares the rest.
+        if self.is_inner() {
+            return;
+        }
         self.count_executed(false);
         self.rollback();
         self.drop_all_own_tables();

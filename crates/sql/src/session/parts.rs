@@ -1,5 +1,6 @@
 //! The parts of a session that belong together: its login, its current statement, its own objects, its kept statements.
 
+use super::context::Now;
 use super::controlled::StatementGroups;
 use super::hypothetical::HypotheticalIndexes;
 use super::outcome::Chunk;
@@ -28,6 +29,11 @@ impl Login {
     pub(super) fn new(access: Access) -> Login {
         Login { has_expired_password: access.is_expired(), access: Arc::new(access), is_watcher: false }
     }
+
+    /// The login of the session inside another.
+    pub(super) fn inside(outer: &Login) -> Login {
+        Login { access: outer.access.clone(), ..*outer }
+    }
 }
 
 /// The statement that runs, or ran last.
@@ -44,6 +50,8 @@ pub(crate) struct CurrentStatement {
     pub(crate) told_insert_id: Option<u64>,
     /// The resource groups in which the statement runs.
     pub(super) groups: StatementGroups,
+    /// The time of the statement that calls stored functions, for the statements of these.
+    pub(super) fixed_now: Option<Now>,
 }
 
 impl CurrentStatement {
@@ -56,6 +64,7 @@ impl CurrentStatement {
             unhinted: None,
             told_insert_id: None,
             groups: StatementGroups::default(),
+            fixed_now: None,
         }
     }
 }

@@ -154,6 +154,10 @@ impl Session {
 
     /// ROLLBACK; does nothing without a transaction.
     pub(crate) fn rollback(&mut self) {
+        // The statement around the inner session ends the transaction.
+        if self.is_inner() {
+            return;
+        }
         self.transaction.savepoints.clear();
         self.transaction.used = TransactionUse::default();
         if let Some(transaction) = self.transaction.open.take() {
@@ -271,6 +275,25 @@ impl Session {
         }
     }
 
+    /// Runs a statement of a stored function or trigger that writes or locks, atomically. A conflict goes up to the statement
+    /// around it, which alone can run again.
+    fn write_inside<R>(
+        &mut self,
+        mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
+    ) -> Result<R, MysqlError> {
+        let Some(mut transaction) = self.transaction.open.take() else {
+            return Err(MysqlError::internal("a statement inside another has no transaction"));
+        };
+        self.set_terms(&mut transaction, false);
+        let mark = transaction.begin_statement();
+        let result = statement(self, &mut transaction);
+        if result.is_err() {
+            transaction.rollback_statement(mark);
+        }
+        self.transaction.open = Some(transaction);
+        result
+    }
+
     /// Runs a statement that writes or locks, atomically: if it fails, its changes are undone and its locks
     /// stay. Under autocommit it is committed.
     ///
@@ -282,6 +305,9 @@ impl Session {
         &mut self,
         mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
     ) -> Result<R, MysqlError> {
+        if self.is_inner() {
+            return self.write_inside(statement);
+        }
         let own = self.transaction.open.is_none() && self.settings.autocommit;
         let mut transaction = match self.transaction.open.take() {
             Some(transaction) => transaction,

@@ -24,7 +24,18 @@ pub(crate) fn constant(
     let types = types_of(parameters, collation);
     // The expression may read a variable that an earlier expression, or itself, assigns.
     let context = BindContext { assigns_variables: true, parameters, ..session.bind_context(&types) };
-    let BoundExpression { expr, subqueries } = bind_scalar(expr, sql, &context)?;
+    let BoundExpression { expr, subqueries, calls_programs } = bind_scalar(expr, sql, &context)?;
+    if calls_programs {
+        let parts = Arc::new(session.with_optimizer(parameters, &subqueries, plan_parts)?);
+        let value = session.write(|session, transaction| {
+            let mut execution = Execution::new(session, transaction.view(), parameters, false)
+                .with_parts(&parts)
+                .locking(transaction)
+                .calling(true, session, transaction)?;
+            execution.with(session, |cx| evaluate_scalar(&expr, &mut cx.exec.eval))
+        })?;
+        return Ok((value, expr.ty));
+    }
     let mut execution = expression_execution(session, &subqueries, parameters)?;
     let value = execution.with(session, |cx| evaluate_scalar(&expr, &mut cx.exec.eval))?;
     Ok((value, expr.ty))
@@ -86,6 +97,9 @@ impl Filter {
         bound: BoundExpression,
         parameters: &[Value],
     ) -> Result<Filter, MysqlError> {
+        if bound.calls_programs {
+            return Err(MysqlError::not_supported("stored functions in the WHERE of SHOW and HANDLER"));
+        }
         let execution = expression_execution(session, &bound.subqueries, parameters)?;
         Ok(Filter { condition: [bound.expr], execution })
     }

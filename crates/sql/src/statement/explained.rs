@@ -143,6 +143,9 @@ impl Session {
         if plan.locks_rows() || parts.locks_rows() {
             return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
         }
+        if parts.calls_programs {
+            return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that calls stored functions"));
+        }
         let view = self.read_view();
         let mut execution =
             Execution::new(self, view, parameters, false).with_parts(parts).profiled(plan.node_count);

@@ -196,6 +196,7 @@ impl Session {
             compared_with_numbers,
             subqueries,
             views,
+            calls_programs,
             ..
         } = bound;
         if let Some(Cow::Owned(numbers)) =
@@ -220,7 +221,7 @@ impl Session {
         let tells = ExplainDetail { of_other_ways: how.is_some() || traces, of_steps: traces };
         let PlannedWork { mut work, parts, trace } = {
             let values = parameters.unwrap_or_default();
-            self.plan_bound((bound, statement.assigns_variables), &subqueries, values, tells)?
+            self.plan_bound((bound, statement.assigns_variables, calls_programs), &subqueries, values, tells)?
         };
         self.keep_trace(sql, trace, &work, &parts);
         if let Work::Select { window: slot, .. } = &mut work {
@@ -287,13 +288,15 @@ impl Session {
 
     fn plan_bound(
         &mut self,
-        (bound, row_by_row): (BoundKind, bool),
+        (bound, row_by_row, calls_programs): (BoundKind, bool, bool),
         subqueries: &[BoundSubquery],
         parameters: &[Value],
         tells: ExplainDetail,
     ) -> Result<PlannedWork, MysqlError> {
         self.with_optimizer(parameters, subqueries, |cx| {
-            if row_by_row {
+            // Calls of stored functions may read and assign variables, too.
+            cx.calls_programs = calls_programs;
+            if row_by_row || calls_programs {
                 (cx.eval.row_by_row, cx.parallelism) = (true, Parallelism::NONE);
             }
             cx.explains = tells.of_other_ways;
@@ -473,11 +476,13 @@ impl Session {
     ) -> Result<RowStream, MysqlError> {
         let parts = &planned.parts;
         let window = window.map(|window| RowWindow::new(window, parameters)).transpose()?;
-        if plan.locks_rows() || parts.locks_rows() {
+        // A query that calls stored functions runs in one transaction with them, and a conflict of theirs runs it again.
+        if plan.locks_rows() || parts.locks_rows() || parts.calls_programs {
             let rows = self.write(|session, transaction| {
                 let mut execution = Execution::new(session, transaction.view(), parameters, false)
                     .with_parts(parts)
-                    .locking(transaction);
+                    .locking(transaction)
+                    .calling(parts.calls_programs, session, transaction)?;
                 execution.with(session, |cx| cx.collect(&plan.root))
             })?;
             return Ok(RowStream::collected(columns.clone(), rows, window));

@@ -92,6 +92,9 @@ pub struct Transaction {
     shown: bool,
     /// Whether it consists of the running statement alone, and ends with it.
     single: bool,
+    /// Whether this is a handle for the statements inside a statement: it shares writes, locks and snapshot with the handle of
+    /// that statement, which alone ends the transaction.
+    is_inner: bool,
 }
 
 impl Transaction {
@@ -113,6 +116,30 @@ impl Transaction {
             statement,
             shown: false,
             single: false,
+            is_inner: false,
+        }
+    }
+
+    /// Makes a handle for the statements that run inside the running statement: those of stored functions and triggers. It
+    /// keeps the snapshot of the running statement, sees the writes up to each of its own statements, and cannot commit.
+    /// The two handles are used in turn, by one thread.
+    pub fn inner(&mut self) -> Transaction {
+        Transaction {
+            core: self.core.clone(),
+            isolation: self.isolation,
+            mode: self.mode,
+            writes: self.writes.clone(),
+            snapshot: Some(self.snapshot()),
+            locks: self.locks.clone(),
+            limits: self.limits.clone(),
+            snapshot_isolation: self.snapshot_isolation,
+            zero_is_number: self.zero_is_number,
+            numbering: self.numbering,
+            given_number: None,
+            statement: self.writes.read().mark(),
+            shown: self.shown,
+            single: false,
+            is_inner: true,
         }
     }
 
@@ -154,7 +181,7 @@ impl Transaction {
     /// Begins a statement. At READ COMMITTED the statement gets a new snapshot. It sees the writes made until now,
     /// but not its own. The returned mark serves to undo it.
     pub fn begin_statement(&mut self) -> StatementMark {
-        if self.isolation == Isolation::ReadCommitted {
+        if self.isolation == Isolation::ReadCommitted && !self.is_inner {
             self.snapshot = Some(self.core.snapshot());
         }
         self.statement = self.writes.read().mark();
@@ -260,6 +287,9 @@ impl Transaction {
     /// changed then. After any other error of the store, the store has stopped, and the next open shows whether the
     /// transaction is durable.
     pub fn commit(self) -> Result<CommitOutcome> {
+        if self.is_inner {
+            return Err(TableError::Internal("a statement inside another cannot commit".into()));
+        }
         commit::commit(&self)
     }
 

@@ -201,6 +201,7 @@ catalogue! {
     1302 "HY000" ER_CONFLICTING_DECLARATIONS conflicting_charsets(first, second) "Conflicting declarations: 'CHARACTER SET {first}' and 'CHARACTER SET {second}'";
     1305 "42000" ER_SP_DOES_NOT_EXIST does_not_exist(kind, name) "{kind} {name} does not exist";
     1317 "70100" ER_QUERY_INTERRUPTED query_interrupted() "Query execution was interrupted";
+    1318 "42000" ER_SP_WRONG_NO_OF_ARGS wrong_routine_argument_count(kind, name, expected, got) "Incorrect number of arguments for {kind} {name}; expected {expected}, got {got}";
     1327 "42000" ER_SP_UNDECLARED_VAR undeclared_variable(name) "Undeclared variable: {name}";
     1329 "02000" ER_SP_FETCH_NO_DATA no_data() "No data - zero rows fetched, selected, or processed";
     1345 "HY000" ER_VIEW_NO_EXPLAIN view_not_explainable() "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";

@@ -47,7 +47,8 @@ pub(in crate::statement) fn change_rows(
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
-    let mut execution = execution.storing(change.rules()).locking(transaction);
+    let execution = execution.storing(change.rules()).locking(transaction);
+    let mut execution = execution.calling(parts.calls_programs, session, transaction)?;
     execution.with(session, |statement| {
         let cx = &mut ChangeContext { statement, transaction };
         let found = match plan.point_lock() {

@@ -60,7 +60,7 @@ pub(in crate::statement) fn insert(
     if let (Some(_), Some(LoadInput::File(input))) = (&before, &mut input) {
         input.keep(session.instance.engine().temporary_run()?);
     }
-    let mut execution = execution_of(session, transaction, insert, parts, parameters);
+    let mut execution = execution_of(session, transaction, insert, parts, parameters)?;
     let finished = execution.with(session, |statement| {
         let cx = &mut ChangeContext { statement, transaction };
         attempt(insert, bulk, (plan, input.as_mut().map(LoadInput::again)), cx)
@@ -83,7 +83,7 @@ pub(in crate::statement) fn insert(
     if let Some(LoadInput::File(input)) = &mut input {
         input.rewind()?;
     }
-    let mut execution = execution_of(session, transaction, insert, parts, parameters);
+    let mut execution = execution_of(session, transaction, insert, parts, parameters)?;
     let finished = execution.with(session, |statement| {
         attempt(insert, Bulk::Off, (plan, input), &mut ChangeContext { statement, transaction })
     })?;
@@ -101,9 +101,10 @@ fn execution_of(
     insert: &BoundInsert,
     parts: &Arc<PlanParts>,
     parameters: &[Value],
-) -> Execution {
+) -> Result<Execution, MysqlError> {
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
-    execution.storing(rules(insert)).locking(transaction)
+    let execution = execution.storing(rules(insert)).locking(transaction);
+    execution.calling(parts.calls_programs, session, transaction)
 }
 
 /// The result of an attempt to run an INSERT.
