@@ -158,6 +158,9 @@ pub fn check_expressions(
         if let Some(DefaultValue::Expression(text)) = &column.default {
             let (expr, reads_variables) = bound(text, &spec.columns, context)
                 .map_err(|error| elsewhere(error, "default value expression"))?;
+            if let Some(function) = stored_function(&expr) {
+                return Err(MysqlError::default_function(&column.name, function));
+            }
             if reads_variables {
                 return Err(MysqlError::not_supported("variables in DEFAULT (expression)"));
             }
@@ -279,14 +282,26 @@ fn key_that_changes(spec: &TableSpec, column: &str) -> Option<String> {
     foreign_key_names(&spec.name, [], &spec.foreign_keys).into_iter().nth(place)
 }
 
-/// Returns the first function in an expression whose value can change while its arguments do not.
+/// Returns the first function in an expression whose value can change while its arguments do not, or that is stored.
 fn changing_function(expr: &Expr) -> Option<String> {
-    let mut found = None;
+    let mut found = stored_function(expr);
     expr.visit(&mut |e| {
         if let ExprKind::Call { function, .. } = &e.kind
             && function.definition().volatility != Volatility::Immutable
         {
             found.get_or_insert_with(|| function.definition().name.to_ascii_lowercase());
+        }
+        found.is_none()
+    });
+    found
+}
+
+/// Returns the first stored function in an expression.
+fn stored_function(expr: &Expr) -> Option<String> {
+    let mut found = None;
+    expr.visit(&mut |e| {
+        if let ExprKind::Program(call) = &e.kind {
+            found.get_or_insert_with(|| format!("`{}`.`{}`", call.function.database, call.function.name));
         }
         found.is_none()
     });

@@ -470,6 +470,7 @@ catalogue! {
     3766 "HY000" ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE dependent_by_default(column, table) "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed.";
     3767 "HY000" ER_DEFAULT_VAL_GENERATED_NON_PRIOR default_non_prior(column) "Default value expression of column '{column}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
     3768 "HY000" ER_DEFAULT_VAL_GENERATED_REF_AUTO_INC default_auto_increment(column) "Default value expression of column '{column}' cannot refer to an auto-increment column.";
+    3770 "HY000" ER_DEFAULT_VAL_GENERATED_NAMED_FUNCTION_IS_NOT_ALLOWED default_function(column, function) "Default value expression of column '{column}' contains a disallowed function: {function}.";
     3773 "HY000" ER_DEFAULT_AS_VAL_GENERATED default_of_expression() "DEFAULT function cannot be used with default value expressions";
     3776 "HY000" ER_FK_CANNOT_CHANGE_ENGINE fk_cannot_change_engine() "Cannot change table's storage engine because the table participates in a foreign key constraint.";
     3780 "HY000" ER_FK_INCOMPATIBLE_COLUMNS fk_incompatible_columns(column, parent, name) "Referencing column '{column}' and referenced column '{parent}' in foreign key constraint '{name}' are incompatible.";
