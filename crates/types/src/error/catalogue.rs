@@ -199,6 +199,7 @@ catalogue! {
     1300 "HY000" ER_INVALID_CHARACTER_STRING invalid_character_string(charset, bytes) "Invalid {charset} character string: '{bytes}'";
     1301 "HY000" ER_WARN_ALLOWED_PACKET_OVERFLOWED allowed_packet_overflowed(function, max) "Result of {function}() was larger than max_allowed_packet ({max}) - truncated";
     1302 "HY000" ER_CONFLICTING_DECLARATIONS conflicting_charsets(first, second) "Conflicting declarations: 'CHARACTER SET {first}' and 'CHARACTER SET {second}'";
+    1304 "42000" ER_SP_ALREADY_EXISTS program_exists(kind, name) "{kind} {name} already exists";
     1305 "42000" ER_SP_DOES_NOT_EXIST does_not_exist(kind, name) "{kind} {name} does not exist";
     1317 "70100" ER_QUERY_INTERRUPTED query_interrupted() "Query execution was interrupted";
     1327 "42000" ER_SP_UNDECLARED_VAR undeclared_variable(name) "Undeclared variable: {name}";
@@ -212,13 +213,16 @@ catalogue! {
     1354 "HY000" ER_WARN_VIEW_MERGE view_not_merged() "View merge algorithm can't be used here for now (assumed undefined algorithm)";
     1355 "HY000" ER_WARN_VIEW_WITHOUT_KEY view_without_key() "View being updated does not have complete key of underlying table in it";
     1356 "HY000" ER_VIEW_INVALID view_invalid(database, name) "View '{database}.{name}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
+    1359 "HY000" ER_TRG_ALREADY_EXISTS trigger_exists() "Trigger already exists";
     1360 "HY000" ER_TRG_DOES_NOT_EXIST no_such_trigger() "Trigger does not exist";
+    1361 "HY000" ER_TRG_ON_VIEW_OR_TEMP_TABLE trigger_on_temporary_table(table) "Trigger's '{table}' is a view or temporary table";
     1364 "HY000" ER_NO_DEFAULT_FOR_FIELD no_default_for_field(column) "Field '{column}' doesn't have a default value";
     1365 "22012" ER_DIVISION_BY_ZERO division_by_zero() "Division by 0";
     1366 "HY000" ER_TRUNCATED_WRONG_VALUE_FOR_FIELD incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
     1367 "22007" ER_ILLEGAL_VALUE_FOR_TYPE illegal_value_for_type(kind, value) "Illegal {kind} '{value}' value found during parsing";
     1368 "HY000" ER_VIEW_NONUPD_CHECK check_option_of_read_only_view(database, name) "CHECK OPTION on non-updatable view '{database}.{name}'";
     1369 "HY000" ER_VIEW_CHECK_FAILED check_option_failed(view) "CHECK OPTION failed '{view}'";
+    1370 "42000" ER_PROCACCESS_DENIED_ERROR routine_denied(command, user, host, routine) "{command} command denied to user '{user}'@'{host}' for routine '{routine}'";
     1381 "HY000" ER_NO_BINARY_LOGGING no_binary_logging() "You are not using binary logging";
     1390 "HY000" ER_PS_MANY_PARAM too_many_placeholders() "Prepared statement contains too many placeholders";
     1391 "HY000" ER_KEY_PART_0 key_part_length_zero(column) "Key part '{column}' length cannot be 0";
@@ -226,6 +230,7 @@ catalogue! {
     1394 "HY000" ER_VIEW_NO_INSERT_FIELD_LIST insert_into_join_view_without_columns(view) "Can not insert into join view '{view}' without fields list";
     1395 "HY000" ER_VIEW_DELETE_MERGE_VIEW delete_from_join_view(view) "Can not delete from join view '{view}'";
     1396 "HY000" ER_CANNOT_USER cannot_user(operation, user) "Operation {operation} failed for {user}";
+    1403 "42000" ER_NONEXISTING_PROC_GRANT nonexisting_routine_grant(user, host, routine) "There is no such grant defined for user '{user}' on host '{host}' on routine '{routine}'";
     1406 "22001" ER_DATA_TOO_LONG data_too_long(column, row) "Data too long for column '{column}' at row {row}";
     1410 "42000" ER_CANT_CREATE_USER_WITH_GRANT cannot_create_user_by_grant() "You are not allowed to create a user with GRANT";
     1411 "HY000" ER_WRONG_VALUE_FOR_TYPE wrong_value_for_function(kind, value, function) "Incorrect {kind} value: '{value}' for function {function}";
@@ -235,6 +240,7 @@ catalogue! {
     1425 "42000" ER_TOO_BIG_SCALE too_big_scale(scale, column, max) "Too big scale {scale} specified for column '{column}'. Maximum is {max}.";
     1426 "42000" ER_TOO_BIG_PRECISION too_big_precision(precision, column, max) "Too-big precision {precision} specified for '{column}'. Maximum is {max}.";
     1427 "42000" ER_M_BIGGER_THAN_D precision_less_than_scale(column) "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').";
+    1435 "HY000" ER_TRG_IN_WRONG_SCHEMA trigger_in_wrong_schema() "Trigger in wrong schema";
     1436 "HY000" ER_STACK_OVERRUN_NEED_MORE nested_too_deeply(levels) "Thread stack overrun: the statement is nested more than {levels} levels deep";
     1439 "42000" ER_TOO_BIG_DISPLAYWIDTH too_big_display_width(column, max) "Display width out of range for column '{column}' (max = {max})";
     1441 "22008" ER_DATETIME_FUNCTION_OVERFLOW datetime_overflow(function) "Datetime function: {function} field overflow";
@@ -243,8 +249,10 @@ catalogue! {
     1450 "HY000" ER_FORBID_SCHEMA_CHANGE change_of_schema(from, to) "Changing schema from '{from}' to '{to}' is not allowed.";
     1451 "23000" ER_ROW_IS_REFERENCED_2 row_is_referenced(detail) "Cannot delete or update a parent row: a foreign key constraint fails ({detail})";
     1452 "23000" ER_NO_REFERENCED_ROW_2 no_referenced_row(detail) "Cannot add or update a child row: a foreign key constraint fails ({detail})";
+    1458 "42000" ER_SP_WRONG_NAME wrong_program_name(name) "Incorrect routine name '{name}'";
     1461 "42000" ER_MAX_PREPARED_STMT_COUNT_REACHED too_many_prepared_statements(max) "Can't create more than max_prepared_stmt_count statements (current value: {max})";
     1462 "HY000" ER_VIEW_RECURSIVE view_recursive(database, name) "`{database}`.`{name}` contains view recursion";
+    1465 "HY000" ER_NO_TRIGGERS_ON_SYSTEM_SCHEMA no_triggers_on_system_tables() "Triggers can not be created on system tables";
     1467 "HY000" ER_AUTOINC_READ_FAILED auto_increment_exhausted() "Failed to read auto-increment value from storage engine";
     1470 "HY000" ER_WRONG_STRING_LENGTH wrong_string_length(text, what, most) "String '{text}' is too long for {what} (should be no longer than {most})";
     1471 "HY000" ER_NON_INSERTABLE_TABLE non_insertable_table(table, statement) "The target table {table} of the {statement} is not insertable-into";
@@ -282,7 +290,12 @@ catalogue! {
     1524 "HY000" ER_PLUGIN_IS_NOT_LOADED plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 "HY000" ER_WRONG_VALUE wrong_value(kind, value) "Incorrect {kind} value: '{value}'";
     1526 "HY000" ER_NO_PARTITION_FOR_GIVEN_VALUE no_partition_for_value(value) "Table has no partition for value {value}";
+    1537 "HY000" ER_EVENT_ALREADY_EXISTS event_exists(name) "Event '{name}' already exists";
     1539 "HY000" ER_EVENT_DOES_NOT_EXIST unknown_event(name) "Unknown event '{name}'";
+    1542 "HY000" ER_EVENT_INTERVAL_NOT_POSITIVE_OR_TOO_BIG event_interval_not_positive() "INTERVAL is either not positive or too big";
+    1543 "HY000" ER_EVENT_ENDS_BEFORE_STARTS event_ends_before_starts() "ENDS is either invalid or before STARTS";
+    1544 "HY000" ER_EVENT_EXEC_TIME_IN_THE_PAST event_in_the_past() "Event execution time is in the past. Event has been disabled";
+    1551 "HY000" ER_EVENT_SAME_NAME event_same_name() "Same old and new event name";
     1553 "HY000" ER_DROP_INDEX_FK drop_index_of_foreign_key(index) "Cannot drop index '{index}': needed in a foreign key constraint";
     1562 "HY000" ER_PARTITION_NO_TEMPORARY partitioned_temporary_table() "Cannot create temporary table with partitions";
     1563 "HY000" ER_PARTITION_CONST_DOMAIN_ERROR partition_constant_domain() "Partition constant is out of partition function domain";
@@ -292,6 +305,8 @@ catalogue! {
     1568 "25001" ER_CANT_CHANGE_TX_CHARACTERISTICS cannot_change_transaction() "Transaction characteristics can't be changed while a transaction is in progress";
     1582 "42000" ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT wrong_parameter_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
+    1588 "HY000" ER_EVENT_CANNOT_CREATE_IN_THE_PAST event_created_in_the_past() "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was dropped immediately after creation.";
+    1589 "HY000" ER_EVENT_CANNOT_ALTER_IN_THE_PAST event_altered_in_the_past() "Event execution time is in the past and ON COMPLETION NOT PRESERVE is set. The event was not changed. Specify a time in the future.";
     1611 "HY000" ER_LOAD_DATA_INVALID_COLUMN invalid_load_column(column) "Invalid column reference ({column}) in LOAD DATA";
     1618 "HY000" WARN_OPTION_IGNORED option_ignored(option) "<{option}> option ignored";
     1621 "HY000" ER_VARIABLE_IS_READONLY variable_is_readonly(scope, variable, other) "{scope} variable '{variable}' is read-only. Use SET {other} to assign the value";
@@ -352,6 +367,7 @@ catalogue! {
     1882 "HY000" ER_AES_INVALID_IV aes_iv_too_short(function, bytes) "The initialization vector supplied to {function} is too short. Must be at least {bytes} bytes long";
     3005 "HY000" ER_WARN_LEGACY_SYNTAX_CONVERTED legacy_syntax_converted(old, new) "{old} is no longer supported. The statement was converted to {new}.";
     3008 "HY000" ER_FK_DEPTH_EXCEEDED fk_depth_exceeded(depth) "Foreign key cascade delete/update exceeds max depth of {depth}.";
+    3011 "HY000" ER_REFERENCED_TRG_DOES_NOT_EXIST no_referenced_trigger(name) "Referenced trigger '{name}' for the given action time and event type does not exist.";
     3012 "HY000" ER_EXPLAIN_NOT_SUPPORTED statement_not_explainable() "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
     3013 "42000" ER_INVALID_FIELD_SIZE invalid_size_of_column(column) "Invalid size for column '{column}'.";
     3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";
