@@ -111,7 +111,7 @@ impl Parser<'_> {
         if let Some(database) = &name.database {
             check_name(&database.value, MysqlError::wrong_database_name)?;
         }
-        check_name(&name.name.value, MysqlError::wrong_routine_name)?;
+        check_name(&name.name.value, MysqlError::wrong_program_name)?;
         Ok(name)
     }
 
