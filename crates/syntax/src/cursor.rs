@@ -10,6 +10,7 @@ use super::error::{syntax_error, unsupported};
 use super::lex_mode::LexMode;
 use super::lexer::{Lexer, Symbol, Token, TokenKind};
 use super::literal::{bit_bytes, hex_bytes, unquote, variable_name};
+use super::program::scope::Scope;
 use super::reserved::is_reserved;
 
 /// The result of a rule of the grammar.
@@ -75,7 +76,7 @@ const MAX_NAME_CHARACTERS: usize = 64;
 
 /// Checks a name. Returns error 1059 if it is too long, and the error that `wrong` makes if it is empty or ends with
 /// a space.
-fn check_name<'n>(name: &'n str, wrong: impl FnOnce(&'n str) -> MysqlError) -> Parsed<()> {
+pub(super) fn check_name<'n>(name: &'n str, wrong: impl FnOnce(&'n str) -> MysqlError) -> Parsed<()> {
     if name.len() > MAX_NAME_CHARACTERS && name.chars().count() > MAX_NAME_CHARACTERS {
         return Err(MysqlError::identifier_too_long(name));
     }
@@ -110,6 +111,10 @@ pub(super) struct Parser<'a> {
     pub(super) statement_hints: StatementHints,
     /// The number of query blocks begun.
     pub(super) blocks: usize,
+    /// The names declared around the statement, inside a program's body.
+    pub(super) scope: Option<Box<Scope>>,
+    /// The value of `depth` where the current statement began.
+    pub(super) statement_depth: usize,
     /// The number of rules entered and not yet left.
     pub(super) depth: usize,
     /// The table being defined, whose name may qualify those of its columns: its database, if written, and its name.
@@ -135,6 +140,8 @@ impl<'a> Parser<'a> {
             into: None,
             statement_hints: StatementHints::default(),
             blocks: 0,
+            scope: None,
+            statement_depth: 0,
             depth: 0,
             defined: None,
             concatenations: Vec::new(),

@@ -1,8 +1,7 @@
 //! CREATE, DROP and ALTER, except for the inside of CREATE TABLE and ALTER TABLE.
 
 use super::ast::{
-    AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropProgram, DropTable, ProgramKind,
-    StatementKind,
+    AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropProgram, DropTable, StatementKind,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
@@ -48,6 +47,9 @@ impl Parser<'_> {
         if self.at_word("INDEX") || self.at_words(&["UNIQUE", "INDEX"]) {
             return self.create_index();
         }
+        if self.at_program() {
+            return self.create_program();
+        }
         if self.at_view() {
             return self.create_view(false);
         }
@@ -88,15 +90,9 @@ impl Parser<'_> {
         if self.at_resource_group() {
             return self.drop_resource_group();
         }
-        let programs = [
-            ("PROCEDURE", ProgramKind::Procedure),
-            ("FUNCTION", ProgramKind::Function),
-            ("TRIGGER", ProgramKind::Trigger),
-            ("EVENT", ProgramKind::Event),
-        ];
-        if let Some((_, kind)) = programs.into_iter().find(|(word, _)| self.accept_word(word)) {
+        if let Some(kind) = self.program_word() {
             let if_exists = self.if_exists()?;
-            let name = self.table_name()?;
+            let name = self.program_name()?;
             return Ok(StatementKind::DropProgram(DropProgram { kind, name, if_exists }));
         }
         self.other_object("DROP")
@@ -106,6 +102,12 @@ impl Parser<'_> {
         self.advance();
         if self.accept_word("TABLE") {
             return self.alter_table();
+        }
+        if self.at_any_word(&["PROCEDURE", "FUNCTION"]) {
+            return self.alter_routine();
+        }
+        if self.at_program() {
+            return self.alter_event();
         }
         if self.at_view() {
             return self.create_view(true);

@@ -15,6 +15,7 @@
 //! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
 //! | `partition` | PARTITION BY, ALTER TABLE .. PARTITION |
 //! | `stored` | expressions of a table's definition |
+//! | `program` | stored programs |
 //! | `split` | scripts |
 //! | `privilege`, `text_format` | the privileges of GRANT, the file format of LOAD DATA |
 
@@ -44,6 +45,7 @@ mod normalized;
 mod operand;
 mod partition;
 mod privilege;
+mod program;
 mod query;
 mod quoted;
 mod reserved;
@@ -112,6 +114,21 @@ pub fn parse_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Result
         return Err(MysqlError::packet_too_large());
     }
     cursor::Parser::new(sql, mode, limits)?.whole_statement()
+}
+
+/// Parses the text of a stored program that the catalog keeps: [`ast::CreateProgram::stored_text`].
+///
+/// # Errors
+/// The errors of [`parse_within`].
+pub fn parse_program(
+    text: &str,
+    mode: LexMode,
+    limits: ParseLimits<'_>,
+) -> Result<ast::CreateProgram, MysqlError> {
+    if u32::try_from(text.len()).is_err() {
+        return Err(MysqlError::packet_too_large());
+    }
+    cursor::Parser::new(text, mode, limits)?.whole_program()
 }
 
 /// The number of tokens in a text.

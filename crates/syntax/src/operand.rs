@@ -2,7 +2,7 @@
 
 use super::ast::{
     BytesForm, CastKind, CastTarget, ColumnName, Expr, ExprKind, Ident, IntervalUnit, Literal, Query, Span,
-    TemporalKind, VariableScope,
+    TableName, TemporalKind, VariableScope,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, Token, TokenKind};
@@ -86,7 +86,7 @@ impl Parser<'_> {
             TokenKind::String => self.string_literal(None)?,
             TokenKind::NationalString => self.string_literal(Some("utf8mb3"))?,
             TokenKind::Hex | TokenKind::Bit => ExprKind::Literal(self.bytes_literal()),
-            TokenKind::Parameter => {
+            TokenKind::Parameter if self.scope.is_none() => {
                 self.advance();
                 self.parameters += 1;
                 ExprKind::Parameter(self.parameters - 1)
@@ -483,6 +483,9 @@ impl Parser<'_> {
             return Ok(ColumnName { database: None, table: None, column: first });
         }
         let second = self.ident_after_dot()?;
+        if !self.at_symbol(Symbol::Dot) {
+            self.check_trigger_row(&first)?;
+        }
         if !self.accept_symbol(Symbol::Dot) {
             return Ok(ColumnName { database: None, table: Some(first), column: second });
         }
@@ -502,13 +505,19 @@ impl Parser<'_> {
         }
         let column = self.column_name()?;
         if column.table.is_some() && column.database.is_none() && self.at_symbol(Symbol::LeftParen) {
-            return self.refuse("stored functions");
+            return self.stored_call_of(start, column);
         }
         let column = self.built(start, ExprKind::Column(column))?;
         if self.at_symbol(Symbol::Arrow) || self.at_symbol(Symbol::ArrowText) {
             return self.column_path(start, column);
         }
         Ok(column)
+    }
+
+    /// Parses `database.function(arguments)` after the name.
+    fn stored_call_of(&mut self, start: Span, name: ColumnName) -> Parsed<Expr> {
+        let call = self.stored_call(TableName { database: name.table, name: name.column })?;
+        self.built(start, ExprKind::StoredCall(call))
     }
 
     /// Parses `column->'path'`, which is JSON_EXTRACT, or `column->>'path'`, which applies JSON_UNQUOTE to it.

@@ -207,7 +207,7 @@ impl Parser<'_> {
                 Ok(Expr { kind: ExprKind::Literal(Literal::Integer(value)), span: token.span })
             }
             TokenKind::Parameter => self.operand(),
-            _ => Err(self.syntax_error()),
+            _ => self.limit_variable(),
         }
     }
 

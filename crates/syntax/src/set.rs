@@ -3,6 +3,7 @@
 use super::ast::{Expr, ExprKind, Ident, IsolationLevel, Literal, SetItem, StatementKind, VariableScope};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
+use leafline_types::error::MysqlError;
 
 impl Parser<'_> {
     pub(super) fn set(&mut self) -> Parsed<StatementKind> {
@@ -32,6 +33,12 @@ impl Parser<'_> {
             let name = Ident { value: name, span: self.span() };
             return self.system_assignment((scope, scope.is_none()), name);
         }
+        if self.at_any_word(&["NAMES", "PASSWORD"])
+            && self.is_local(self.text(self.token(0)))
+            && self.is_symbol_at(1, Symbol::Eq)
+        {
+            return Err(MysqlError::shadowing_variable(self.text(self.token(0))));
+        }
         if self.accept_word("NAMES") {
             return self.set_names();
         }
@@ -44,12 +51,18 @@ impl Parser<'_> {
         if self.at_word("PASSWORD") {
             return self.set_password();
         }
+        if self.at_trigger_row() {
+            return self.set_new();
+        }
         let scope = self.set_scope();
         if self.at_word("TRANSACTION") && !self.is_symbol_at(1, Symbol::Eq) {
             self.advance();
             return self.set_transaction(scope);
         }
         let mut name = self.ident()?;
+        if scope.is_none() && self.is_local(&name.value) && !self.at_symbol(Symbol::Dot) {
+            return self.set_local(name);
+        }
         if self.accept_symbol(Symbol::Dot) {
             let part = self.ident_after_dot()?;
             name = Ident { value: format!("{}.{}", name.value, part.value), span: name.span.to(part.span) };
@@ -75,7 +88,7 @@ impl Parser<'_> {
         Some(scope)
     }
 
-    fn assignment_sign(&mut self) -> Parsed<()> {
+    pub(super) fn assignment_sign(&mut self) -> Parsed<()> {
         if self.accept_symbol(Symbol::Assign) { Ok(()) } else { self.expect_symbol(Symbol::Eq) }
     }
 
@@ -91,26 +104,44 @@ impl Parser<'_> {
             self.advance();
             return Ok(SetItem::System { scope, is_of_next, name, value: None });
         }
-        let value = if self.at_any_word(&["ON", "ALL", "BINARY", "ROW", "SYSTEM"]) && is_last {
+        let value = self.set_value()?;
+        Ok(SetItem::System { scope, is_of_next, name, value: Some(value) })
+    }
+
+    /// `= value` for a variable of the program.
+    fn set_local(&mut self, name: Ident) -> Parsed<SetItem> {
+        self.assignment_sign()?;
+        let start = self.span();
+        if !self.at_word("DEFAULT") || self.is_symbol_at(1, Symbol::LeftParen) {
+            return Ok(SetItem::Local { name, value: self.set_value()? });
+        }
+        self.advance();
+        let variable = self.scope.as_ref().and_then(|scope| scope.variable(&name.value));
+        match variable.and_then(|variable| variable.default.clone()) {
+            Some(literal) => {
+                let value = Expr { kind: ExprKind::Literal(literal), span: start };
+                Ok(SetItem::Local { name, value })
+            }
+            None => self.refuse("SET variable = DEFAULT where the default is no literal"),
+        }
+    }
+
+    /// Parses the value of an assignment: an expression, or one of the reserved words that stand for a value.
+    pub(super) fn set_value(&mut self) -> Parsed<Expr> {
+        let is_last = !matches!(self.token(1).kind, TokenKind::Symbol(Symbol::LeftParen));
+        if self.at_any_word(&["ON", "ALL", "BINARY", "ROW", "SYSTEM"]) && is_last {
             let word = self.any_word()?;
             let span = word.span;
             let column = super::ast::ColumnName { database: None, table: None, column: word };
-            Expr { kind: ExprKind::Column(column), span }
+            Ok(Expr { kind: ExprKind::Column(column), span })
         } else if self.token(0).kind == TokenKind::QuotedIdent && self.text(self.token(0)).len() == 2 {
             // Under ANSI_QUOTES `""` is a name, and a name stands for its text here.
             let span = self.advance().span;
-            Expr {
-                kind: ExprKind::Literal(Literal::String {
-                    value: String::new(),
-                    first_part: 0,
-                    charset: None,
-                }),
-                span,
-            }
+            let kind = Literal::String { value: String::new(), first_part: 0, charset: None };
+            Ok(Expr { kind: ExprKind::Literal(kind), span })
         } else {
-            self.expression()?
-        };
-        Ok(SetItem::System { scope, is_of_next, name, value: Some(value) })
+            self.expression()
+        }
     }
 
     fn set_names(&mut self) -> Parsed<SetItem> {

@@ -176,9 +176,8 @@ impl Parser<'_> {
         if self.accept_word("USER") {
             return Ok(ShowKind::CreateUser(self.account_name()?));
         }
-        if self.at_any_word(&["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"]) {
-            let word = self.any_word()?.value.to_ascii_uppercase();
-            return self.refuse(&format!("SHOW CREATE {word}"));
+        if let Some(kind) = self.program_word() {
+            return Ok(ShowKind::CreateProgram(kind, self.program_name()?));
         }
         Err(self.syntax_error())
     }

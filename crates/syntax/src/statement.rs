@@ -28,8 +28,26 @@ impl Parser<'_> {
             false => self.statement()?,
         };
         self.accept_symbol(Symbol::Semicolon);
+        if !self.at_end() {
+            return Err(self.syntax_error());
+        }
+        self.finished(kind)
+    }
+
+    /// Parses one statement of a program's body.
+    pub(super) fn statement_in_body(&mut self) -> Parsed<Statement> {
+        let outer = std::mem::replace(&mut self.statement_depth, self.depth);
+        self.blocks = 0;
+        self.assigns_variables = false;
+        let kind = self.statement()?;
+        self.statement_depth = outer;
+        self.finished(kind)
+    }
+
+    /// Completes a statement with what its rules noted.
+    fn finished(&mut self, kind: StatementKind) -> Parsed<Statement> {
         // A leftover INTO belongs to a query inside another statement, where it is not allowed.
-        if !self.at_end() || self.into.is_some() {
+        if self.into.is_some() {
             return Err(self.syntax_error());
         }
         let mut hints = std::mem::take(&mut self.statement_hints);
@@ -111,6 +129,9 @@ impl Parser<'_> {
             "SET" => self.set(),
             "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => self.transaction(&word),
             "FLUSH" => self.flush(),
+            "CALL" => self.call_procedure(),
+            "SIGNAL" | "RESIGNAL" => self.signal(),
+            "GET" => self.get_diagnostics(),
             "KILL" => self.kill(),
             "PREPARE" => self.prepare(),
             "EXECUTE" => self.execute(),
@@ -140,14 +161,9 @@ impl Parser<'_> {
             String::new()
         };
         let known = match word {
-            "CALL" | "SIGNAL" | "RESIGNAL" | "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => {
-                word.to_owned()
-            }
+            "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
             "LOAD" if second == "XML" => "LOAD XML".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
-            "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {
-                "GET DIAGNOSTICS".to_owned()
-            }
             "INSTALL" | "UNINSTALL" if matches!(second.as_str(), "PLUGIN" | "COMPONENT") => {
                 format!("{word} {second}")
             }

@@ -1,6 +1,6 @@
 //! LOAD DATA, and INTO after a query: variables, or a text file with its FIELDS and LINES.
 
-use super::ast::{Into, Load, LoadField, LoadSource, StatementKind, VariableTarget};
+use super::ast::{Into, Load, LoadField, LoadSource, StatementKind};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 use crate::TextFormat;
@@ -68,7 +68,7 @@ impl Parser<'_> {
         if !self.at_word("INTO") {
             return Ok(());
         }
-        if self.into.is_some() || self.depth != 1 {
+        if self.into.is_some() || self.depth != self.statement_depth + 1 {
             return Err(self.syntax_error());
         }
         self.advance();
@@ -82,10 +82,7 @@ impl Parser<'_> {
         } else if self.accept_word("DUMPFILE") {
             Into::Bytes(self.string()?)
         } else {
-            Into::Variables(self.comma_list(|p| match p.is_ident_at(0) {
-                true => Err(MysqlError::undeclared_variable(p.ident()?.value)),
-                false => p.user_variable().map(VariableTarget::User),
-            })?)
+            Into::Variables(self.comma_list(Self::variable_target)?)
         };
         self.into = Some(into);
         Ok(())

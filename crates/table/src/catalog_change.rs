@@ -1,7 +1,9 @@
 //! A change of the catalog, and how partitions and overflow tables follow their tables through it.
 
-use crate::catalog::{Catalog, DatabaseDef, TableDef, TableId, ViewDef};
+use crate::catalog::{Catalog, DatabaseDef, ProgramAttributes, ProgramDef, TableDef, TableId, ViewDef};
+use crate::error::Result;
 use crate::op::CounterChange;
+use leafline_types::MysqlError;
 use std::sync::Arc;
 
 /// A change of the catalog.
@@ -14,6 +16,8 @@ pub(crate) struct CatalogChange {
     pub(crate) remove_tables: Vec<Arc<TableDef>>,
     pub(crate) put_views: Vec<Arc<ViewDef>>,
     pub(crate) remove_views: Vec<Arc<ViewDef>>,
+    pub(crate) put_programs: Vec<Arc<ProgramDef>>,
+    pub(crate) remove_programs: Vec<Arc<ProgramDef>>,
     pub(crate) counters: Vec<CounterChange>,
 }
 
@@ -24,6 +28,8 @@ impl CatalogChange {
             && self.remove_databases.is_empty()
             && self.put_views.is_empty()
             && self.remove_views.is_empty()
+            && self.put_programs.is_empty()
+            && self.remove_programs.is_empty()
             && self.put_tables.iter().all(|table| table.is_private)
             && self.remove_tables.iter().all(|table| table.is_private)
     }
@@ -78,6 +84,48 @@ impl CatalogChange {
                 self.remove_tables.push(overflow);
             }
         }
+    }
+
+    /// Makes triggers follow their tables: renames and drops them together.
+    ///
+    /// # Errors
+    /// 1435 if a table with triggers would change its database.
+    pub(crate) fn follow_triggers(&mut self, before: &Catalog) -> Result<()> {
+        let is_found = |table: &TableDef| table.is_named() && !table.is_private;
+        let names =
+            |one: &TableDef, other: &TableDef| (&one.database, &one.name) == (&other.database, &other.name);
+        let put = || self.put_tables.iter().filter(|table| is_found(table));
+        // A rebuilt table has a new number.
+        let is_new = |table: &TableDef| before.table_by_id(table.id).is_none();
+        let renamed = put().filter_map(|table| Some((before.table_by_id(table.id)?, Some(table))));
+        let removed = self.remove_tables.iter().map(|table| {
+            let same = put().find(|put| names(put, table));
+            (table, same.or_else(|| put().find(|put| is_new(put))))
+        });
+        let (mut gone, mut moved) = (Vec::new(), Vec::new());
+        for (old, new) in renamed.chain(removed).filter(|(old, _)| is_found(old)) {
+            if new.is_some_and(|new| names(old, new)) {
+                continue;
+            }
+            for trigger in before.triggers_of(&old.database, &old.name) {
+                if let Some(new) = new {
+                    if new.database != old.database {
+                        return Err(MysqlError::trigger_in_wrong_schema().into());
+                    }
+                    let mut changed = (*trigger).clone();
+                    if let ProgramAttributes::Trigger(attributes) = &mut changed.attributes {
+                        attributes.table.clone_from(&new.name);
+                    }
+                    moved.push(Arc::new(changed));
+                }
+                gone.push(trigger);
+            }
+        }
+        // A dropped database names all its programs.
+        gone.retain(|trigger| !self.remove_programs.iter().any(|removed| removed.id == trigger.id));
+        self.remove_programs.extend(gone);
+        self.put_programs.extend(moved);
+        Ok(())
     }
 }
 

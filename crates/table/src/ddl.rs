@@ -35,7 +35,8 @@ fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result
     Ok(())
 }
 
-/// Changes definitions: databases and tables in this file, alterations in `alter`, views in `views`, private tables
+/// Changes definitions: databases and tables in this file, alterations in `alter`, views in `views`, stored
+/// programs in `programs`, private tables
 /// in `private`, partitions in `partition`, histograms in `histograms`, bulk loads in `build`.
 #[derive(Clone)]
 pub struct Ddl {
@@ -101,6 +102,7 @@ impl Ddl {
             CatalogChange {
                 remove_databases: vec![database.clone()],
                 remove_views: catalog.views(name).cloned().collect(),
+                remove_programs: catalog.programs_of(name).cloned().collect(),
                 remove_tables: tables,
                 ..CatalogChange::default()
             },
@@ -275,6 +277,7 @@ pub(crate) fn change_catalog(core: &Core, mut change: CatalogChange) -> Result<(
     let before = core.catalog();
     change.follow_partitions(&before);
     change.follow_overflow(&before);
+    change.follow_triggers(&before)?;
     if change.is_private() {
         if change.counters.iter().all(|counters| counters.rows == 0) {
             core.counters.merge(&change.counters);
@@ -302,6 +305,15 @@ fn catalog_ops(core: &Core, before: &Catalog, change: &CatalogChange) -> Result<
     new.extend(change.put_databases.iter().map(|database| CatalogRow::database(database)));
     old.extend(change.remove_views.iter().map(|view| CatalogRow::view(view)));
     new.extend(change.put_views.iter().map(|view| CatalogRow::view(view)));
+    for removed in &change.remove_programs {
+        old.extend(CatalogRow::program(removed)?);
+    }
+    for put in &change.put_programs {
+        if let Some(replaced) = before.program(put.kind, &put.database, &put.name) {
+            old.extend(CatalogRow::program(replaced)?);
+        }
+        new.extend(CatalogRow::program(put)?);
+    }
     for removed in change.remove_tables.iter().filter(|table| !table.is_private) {
         old.extend(CatalogRow::table(removed)?);
     }
@@ -347,6 +359,8 @@ fn publish(core: &Core, before: &Catalog, change: &CatalogChange, ts: CommitTs) 
     }
     change.remove_views.iter().for_each(|view| catalog.remove_view(view));
     change.put_views.iter().for_each(|view| catalog.put_view(view.clone()));
+    change.remove_programs.iter().for_each(|program| catalog.remove_program(program));
+    change.put_programs.iter().for_each(|program| catalog.put_program(program.clone()));
     for database in &change.remove_databases {
         catalog.remove_database(&database.name);
     }

@@ -69,6 +69,7 @@ mod options;
 pub(crate) mod overflow;
 mod preload;
 mod private;
+mod programs;
 mod quarantine;
 mod statistics;
 mod trees;
@@ -97,12 +98,13 @@ pub use backup::{restore, verify_backup};
 pub use build::{BuildControl, LoadOutcome, TableLoader};
 pub use catalog::implicit_default;
 pub use catalog::{
-    BoundValue, Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges,
-    ForeignKeyDef, ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket,
-    HistogramDef, IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS,
-    MOST_PARTITIONS, Organisation, PRIMARY, Packing, Partition, PartitionKey, PartitionMethod,
-    PartitionScheme, PartitionSpec, Partitioning, PhysicalColumn, ROW_ID_BYTES, StoredColumn,
-    SubpartitionSpec, TableDef, TableId, TableOptions, TableSpec, ViewAlgorithm, ViewDef, foreign_key_names,
+    BoundValue, Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, EventDef,
+    EventSchedule, ForeignKeyChanges, ForeignKeyDef, ForeignKeySpec, GeneratedColumn, GeneratedKind,
+    HIDDEN_CLUSTERED, HistogramBucket, HistogramDef, IndexDef, IndexKind, IndexPart, IndexSpec,
+    IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, MOST_PARTITIONS, Organisation, PRIMARY, Packing,
+    Partition, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, Partitioning, PhysicalColumn,
+    ProgramAttributes, ProgramContext, ProgramDef, ROW_ID_BYTES, RoutineDef, StoredColumn, SubpartitionSpec,
+    TableDef, TableId, TableOptions, TableSpec, TriggerDef, ViewAlgorithm, ViewDef, foreign_key_names,
     is_extended, locator_in_partition,
 };
 pub use change_buffer::ChangeBufferStats;

@@ -266,3 +266,127 @@ pub enum CheckDepth {
     /// The checks of `Medium`, and every value of every row.
     Extended,
 }
+
+/// A kind of stored program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProgramKind {
+    /// PROCEDURE.
+    Procedure,
+    /// FUNCTION.
+    Function,
+    /// TRIGGER.
+    Trigger,
+    /// EVENT.
+    Event,
+}
+
+impl ProgramKind {
+    /// Returns its word in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProgramKind::Procedure => "PROCEDURE",
+            ProgramKind::Function => "FUNCTION",
+            ProgramKind::Trigger => "TRIGGER",
+            ProgramKind::Event => "EVENT",
+        }
+    }
+}
+
+/// The use of data that a routine declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DataAccess {
+    /// CONTAINS SQL.
+    #[default]
+    ContainsSql,
+    /// NO SQL.
+    NoSql,
+    /// READS SQL DATA.
+    ReadsSqlData,
+    /// MODIFIES SQL DATA.
+    ModifiesSqlData,
+}
+
+impl DataAccess {
+    /// Returns its words in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            DataAccess::ContainsSql => "CONTAINS SQL",
+            DataAccess::NoSql => "NO SQL",
+            DataAccess::ReadsSqlData => "READS SQL DATA",
+            DataAccess::ModifiesSqlData => "MODIFIES SQL DATA",
+        }
+    }
+}
+
+/// SQL SECURITY: the account whose rights a program has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Security {
+    /// DEFINER.
+    #[default]
+    Definer,
+    /// INVOKER.
+    Invoker,
+}
+
+impl Security {
+    /// Returns its word in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Security::Definer => "DEFINER",
+            Security::Invoker => "INVOKER",
+        }
+    }
+}
+
+/// BEFORE or AFTER.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TriggerTime {
+    /// BEFORE.
+    Before,
+    /// AFTER.
+    After,
+}
+
+impl TriggerTime {
+    /// Returns its word in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            TriggerTime::Before => "BEFORE",
+            TriggerTime::After => "AFTER",
+        }
+    }
+}
+
+/// The change that fires a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TriggerEvent {
+    /// INSERT.
+    Insert,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+}
+
+impl TriggerEvent {
+    /// Returns its word in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            TriggerEvent::Insert => "INSERT",
+            TriggerEvent::Update => "UPDATE",
+            TriggerEvent::Delete => "DELETE",
+        }
+    }
+}
+
+/// Whether the scheduler runs an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EventStatus {
+    /// ENABLE.
+    #[default]
+    Enabled,
+    /// DISABLE.
+    Disabled,
+    /// DISABLE ON REPLICA, DISABLE ON SLAVE.
+    DisabledOnReplica,
+}

@@ -1,8 +1,8 @@
 //! The privileges that a statement needs before it is bound or run.
 
 use leafline_syntax::ast::{
-    AlterProgram, AlterTable, CreateProgram, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem, Ident, LoadIndex, SetItem,
-    Show, TableLock, TableName, UserOptions, UserSpec,
+    AlterProgram, AlterTable, CreateProgram, CreateTable, CreateTableLike, CreateView, DropProgram,
+    FlushItem, Ident, LoadIndex, SetItem, Show, TableLock, TableName, UserOptions, UserSpec,
 };
 use leafline_syntax::{Privilege, Privileges};
 

@@ -2,7 +2,8 @@
 
 use crate::command::Command;
 use leafline_syntax::ast::{
-    AlterProgram, Delete, Insert, InsertSource, NotThere, ProgramKind, Revoke, ShowKind, TableReference, Update,
+    AlterProgram, Delete, Insert, InsertSource, NotThere, ProgramKind, Revoke, ShowKind, TableReference,
+    Update,
 };
 
 pub(super) fn insert(insert: &Insert) -> Command {

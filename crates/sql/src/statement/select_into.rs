@@ -81,7 +81,11 @@ impl Session {
 
     /// Puts the only row into variables. Without a row the variables stay as they are, with warning 1329. More than one row is error
     /// 1172.
-    fn set_variables(&mut self, mut rows: RowStream, variables: &[VariableTarget]) -> Result<Done, MysqlError> {
+    fn set_variables(
+        &mut self,
+        mut rows: RowStream,
+        variables: &[VariableTarget],
+    ) -> Result<Done, MysqlError> {
         let types = rows.types();
         let collations: Vec<Collation> = rows.columns().iter().map(|column| column.collation).collect();
         let mut only: Option<Vec<Value>> = None;

@@ -2,6 +2,7 @@
 
 use super::{AccountName, Expr, Ident, PartitionBy, Query, Span, TableName};
 use crate::lex_mode::LexMode;
+pub use leafline_types::words::ProgramKind;
 use leafline_types::words::{CheckOption, ReferentialAction, ViewAlgorithm};
 
 /// `CREATE DATABASE [IF NOT EXISTS] name [options]`.
@@ -429,19 +430,6 @@ pub struct DropView {
     pub views: Vec<TableName>,
     /// Whether IF EXISTS was written.
     pub if_exists: bool,
-}
-
-/// A kind of stored program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgramKind {
-    /// PROCEDURE.
-    Procedure,
-    /// FUNCTION.
-    Function,
-    /// TRIGGER.
-    Trigger,
-    /// EVENT.
-    Event,
 }
 
 /// `DROP PROCEDURE|FUNCTION|TRIGGER|EVENT [IF EXISTS] a`.

@@ -2,7 +2,9 @@
 
 use crate::TextFormat;
 
-use super::{ColumnName, Expr, Hint, Ident, OrderItem, Query, TableName, TableReference, VariableTarget, With};
+use super::{
+    ColumnName, Expr, Hint, Ident, OrderItem, Query, TableName, TableReference, VariableTarget, With,
+};
 
 /// `INSERT` or `REPLACE`.
 #[derive(Debug, Clone, PartialEq)]

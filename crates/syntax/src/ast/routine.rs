@@ -1,6 +1,7 @@
 //! Definitions of stored programs: procedures, functions, triggers and events, and calls of them.
 
 use super::{AccountName, DataType, Expr, Ident, ProgramKind, ProgramStatement, SignalItem, Span, TableName};
+pub use leafline_types::words::{DataAccess, EventStatus, Security, TriggerEvent, TriggerTime};
 
 /// CREATE PROCEDURE, FUNCTION, TRIGGER and EVENT.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,28 +98,6 @@ pub struct Characteristics {
     pub security: Option<Security>,
 }
 
-/// The use of data that a routine declares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DataAccess {
-    /// CONTAINS SQL.
-    ContainsSql,
-    /// NO SQL.
-    NoSql,
-    /// READS SQL DATA.
-    ReadsSqlData,
-    /// MODIFIES SQL DATA.
-    ModifiesSqlData,
-}
-
-/// SQL SECURITY: the account whose rights a program has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Security {
-    /// DEFINER.
-    Definer,
-    /// INVOKER.
-    Invoker,
-}
-
 /// The head of a trigger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trigger {
@@ -130,26 +109,6 @@ pub struct Trigger {
     pub event: TriggerEvent,
     /// FOLLOWS or PRECEDES.
     pub order: Option<TriggerOrder>,
-}
-
-/// BEFORE or AFTER.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TriggerTime {
-    /// BEFORE.
-    Before,
-    /// AFTER.
-    After,
-}
-
-/// The change that fires a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TriggerEvent {
-    /// INSERT.
-    Insert,
-    /// UPDATE.
-    Update,
-    /// DELETE.
-    Delete,
 }
 
 /// A trigger's place among those of the same table, time and event.
@@ -190,17 +149,6 @@ pub enum Schedule {
         /// ENDS.
         ends: Option<Expr>,
     },
-}
-
-/// Whether the scheduler runs an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventStatus {
-    /// ENABLE.
-    Enabled,
-    /// DISABLE.
-    Disabled,
-    /// DISABLE ON REPLICA, DISABLE ON SLAVE.
-    DisabledOnReplica,
 }
 
 /// ALTER PROCEDURE, FUNCTION and EVENT.

@@ -1,10 +1,11 @@
 //! Statements, and the administrative statements in full.
 
 use super::{
-    AccountName, AlterDatabase, AlterProgram, AlterTable, Call, CreateDatabase, CreateProgram, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropProgram, DropTable, DropView, Expr, GetDiagnostics, Grant, Handler, Ident, Insert, Into, KeyDefinition,
-    Load, PartitionMaintenance, ProgramKind, Query, RenameTable, ResourceGroupStatement, Revoke, Signal, StatementHints,
-    TableName, Update, UserOptions, UserSpec, VariableScope,
+    AccountName, AlterDatabase, AlterProgram, AlterTable, Call, CreateDatabase, CreateProgram, CreateTable,
+    CreateTableLike, CreateView, Delete, DropDatabase, DropProgram, DropTable, DropView, Expr,
+    GetDiagnostics, Grant, Handler, Ident, Insert, Into, KeyDefinition, Load, PartitionMaintenance,
+    ProgramKind, Query, RenameTable, ResourceGroupStatement, Revoke, Signal, StatementHints, TableName,
+    Update, UserOptions, UserSpec, VariableScope,
 };
 use leafline_types::words::CheckDepth;
 

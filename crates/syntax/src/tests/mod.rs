@@ -4,6 +4,7 @@
 mod expressions;
 mod outcomes;
 mod positions;
+mod programs;
 mod queries;
 mod soup;
 mod statements;
@@ -153,6 +154,7 @@ fn nested(e: &Expr) -> String {
         ExprKind::Default(None) => "default".to_owned(),
         ExprKind::InsertedValue(column) => format!("[values {}]", column.column.value),
         ExprKind::Default(Some(column)) => format!("[default {}]", column.column.value),
+        ExprKind::StoredCall(call) => format!("{}({})", call.name.dotted(), list(&call.arguments)),
         ExprKind::Unit(unit) => format!("{unit:?}"),
     }
 }

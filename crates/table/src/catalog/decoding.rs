@@ -12,6 +12,7 @@ use super::index_def::{IndexKind, IndexShape};
 use super::published::{Catalog, DatabaseDef};
 use super::row::CatalogRow;
 use super::stored_partitions::{StoredScheme, decode_partition, decode_scheme};
+use super::stored_programs::{self, PROGRAM};
 use crate::bytes::ByteReader;
 use crate::error::{Result, TableError};
 use leafline_btree::CommitTs;
@@ -68,6 +69,7 @@ impl Partial {
 pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
     let mut databases = Vec::new();
     let mut views = Vec::new();
+    let mut programs = stored_programs::Pieces::default();
     let mut tables: BTreeMap<TableId, Partial> = BTreeMap::new();
     for row in rows {
         let mut key = KeyReader(&row.key);
@@ -128,6 +130,7 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                 }
             }
             VIEW => views.push(decode_view(id, &row.payload)?),
+            PROGRAM => programs.add(id, key.u16()?, &row.payload)?,
             // The change buffer reads this row before the catalog is decoded.
             CHANGE_BUFFER => {}
             HISTOGRAM => {
@@ -159,6 +162,7 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
     }
     let mut catalog = Catalog::new(databases, join_partitions(tables)?);
     views.into_iter().for_each(|view| catalog.put_view(Arc::new(view)));
+    programs.finish()?.into_iter().for_each(|program| catalog.put_program(Arc::new(program)));
     Ok(catalog)
 }
 

@@ -18,6 +18,7 @@ mod organisation;
 mod packing;
 mod partition_scheme;
 mod partitioning;
+mod program;
 mod published;
 mod remains;
 mod row;
@@ -25,6 +26,7 @@ mod shortened;
 mod spec;
 mod stored;
 mod stored_partitions;
+mod stored_programs;
 mod type_code;
 mod unstored;
 mod view;
@@ -51,6 +53,9 @@ pub use partition_scheme::{
     BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, SubpartitionSpec,
 };
 pub use partitioning::{MOST_PARTITIONS, locator_in_partition};
+pub use program::{
+    EventDef, EventSchedule, ProgramAttributes, ProgramContext, ProgramDef, RoutineDef, TriggerDef,
+};
 pub use published::{Catalog, DatabaseDef};
 pub(crate) use remains::decode_remains;
 pub(crate) use row::CatalogRow;

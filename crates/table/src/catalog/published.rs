@@ -1,8 +1,10 @@
 //! The catalog in memory: one immutable value, in which objects are found by name or number.
 
 use super::definition::{ForeignKeyDef, TableDef, TableId};
+use super::program::ProgramDef;
 use super::view::ViewDef;
 use leafline_types::Collation;
+use leafline_types::words::ProgramKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -25,11 +27,18 @@ pub struct Catalog {
     tables: BTreeMap<String, BTreeMap<String, Arc<TableDef>>>,
     by_id: BTreeMap<TableId, Arc<TableDef>>,
     views: BTreeMap<String, BTreeMap<String, Arc<ViewDef>>>,
+    /// Stored programs by database, kind and folded name.
+    programs: BTreeMap<String, BTreeMap<(ProgramKind, String), Arc<ProgramDef>>>,
     /// The number of changes to definitions that sessions can find.
     version: u64,
     /// The tables with foreign keys, by the database and name of the table that they refer to, which need
     /// not exist.
     referring: BTreeMap<String, BTreeMap<String, BTreeSet<TableId>>>,
+}
+
+fn program_key(kind: ProgramKind, name: &str) -> (ProgramKind, String) {
+    let name = if kind == ProgramKind::Trigger { name.to_owned() } else { name.to_lowercase() };
+    (kind, name)
 }
 
 impl Catalog {
@@ -105,6 +114,43 @@ impl Catalog {
         }
     }
 
+    /// The program with this kind and name. Names of triggers are compared exactly, those of other programs without
+    /// regard to case.
+    pub fn program(&self, kind: ProgramKind, database: &str, name: &str) -> Option<&Arc<ProgramDef>> {
+        self.programs.get(database)?.get(&program_key(kind, name))
+    }
+
+    /// The programs of a database, by kind and name.
+    pub fn programs_of(&self, database: &str) -> impl Iterator<Item = &Arc<ProgramDef>> {
+        self.programs.get(database).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// All programs, by database, kind and name.
+    pub fn programs(&self) -> impl Iterator<Item = &Arc<ProgramDef>> {
+        self.programs.values().flat_map(BTreeMap::values)
+    }
+
+    /// The triggers of a table: those that fire before a change first, by the change, and in the order in which they
+    /// fire.
+    pub fn triggers_of(&self, database: &str, table: &str) -> Vec<Arc<ProgramDef>> {
+        let of_table = |program: &&Arc<ProgramDef>| program.trigger().is_some_and(|own| own.table == table);
+        let mut triggers: Vec<Arc<ProgramDef>> =
+            self.programs_of(database).filter(of_table).cloned().collect();
+        triggers.sort_by_key(|program| program.trigger().map(|own| (own.time, own.event, own.order)));
+        triggers
+    }
+
+    pub(crate) fn put_program(&mut self, program: Arc<ProgramDef>) {
+        let key = program_key(program.kind, &program.name);
+        self.programs.entry(program.database.clone()).or_default().insert(key, program);
+    }
+
+    pub(crate) fn remove_program(&mut self, program: &ProgramDef) {
+        if let Some(programs) = self.programs.get_mut(&program.database) {
+            programs.remove(&program_key(program.kind, &program.name));
+        }
+    }
+
     /// The foreign keys that refer to the table with this name, each with its own table.
     pub fn references(
         &self,
@@ -127,6 +173,7 @@ impl Catalog {
     pub(crate) fn remove_database(&mut self, name: &str) {
         self.databases.remove(name);
         self.views.remove(name);
+        self.programs.remove(name);
         for table in self.tables.remove(name).into_iter().flat_map(BTreeMap::into_values) {
             self.forget(&table);
         }

@@ -9,6 +9,7 @@ use super::encoding::{
 use super::histogram::HISTOGRAM;
 use super::published::DatabaseDef;
 use super::row::CatalogRow;
+use super::stored_programs::PROGRAM;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The readable parts of a damaged catalog.
@@ -32,6 +33,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
         found.faults.push("databases, perhaps: a part of the catalog that may name some".into());
     }
     let mut partitioned = BTreeSet::new();
+    let mut programs = BTreeSet::new();
     if is_lost(&[TABLE], &[VIEW + 1]) {
         found.faults.push("tables, perhaps: a part of the catalog that may define some".into());
     }
@@ -48,10 +50,14 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
             }),
             (Ok(TABLE..=FOREIGN_KEY | DROPPED), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
             (Ok(PARTITIONING | PARTITION), Ok(id)) => drop(partitioned.insert(id)),
+            (Ok(PROGRAM), Ok(id)) => drop(programs.insert(id)),
             // These can be made anew.
             (Ok(HISTOGRAM | CHANGE_BUFFER), Ok(_)) => {}
             _ => senseless += 1,
         }
+    }
+    if !programs.is_empty() {
+        found.faults.push(format!("stored programs, which are not written anew: {}", programs.len()));
     }
     if senseless > 0 {
         found.faults.push(format!("rows of the catalog that make no sense: {senseless}"));

@@ -13,9 +13,9 @@ use crate::system_names::STATEMENT_DIGESTS;
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_planner::Authority;
 use leafline_syntax::ast::{
-    AccountName, AlterAction, AlterProgram, AlterTable, CreateProgram, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem,
-    Ident, NotThere, PartitionAction, ProgramForm, ProgramKind, SetItem, Show, ShowKind, TableName, UserOptions, UserSpec,
-    VariableScope, ViewVerb,
+    AccountName, AlterAction, AlterProgram, AlterTable, CreateProgram, CreateTable, CreateTableLike,
+    CreateView, DropProgram, FlushItem, Ident, NotThere, PartitionAction, ProgramForm, ProgramKind, SetItem,
+    Show, ShowKind, TableName, UserOptions, UserSpec, VariableScope, ViewVerb,
 };
 use leafline_table::ViewDef;
 use leafline_types::MysqlError;
@@ -132,7 +132,9 @@ impl PrivilegeCheck<'_> {
 
     fn of_altered_program(&self, alter: &AlterProgram) -> Result<(), MysqlError> {
         match alter {
-            AlterProgram::Routine { name, .. } => self.of_database(Privilege::AlterRoutine, name.database.as_ref()),
+            AlterProgram::Routine { name, .. } => {
+                self.of_database(Privilege::AlterRoutine, name.database.as_ref())
+            }
             AlterProgram::Event(event) => self.of_database(Privilege::Event, event.name.database.as_ref()),
         }
     }
