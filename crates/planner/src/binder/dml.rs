@@ -220,7 +220,7 @@ impl Binder<'_> {
 
     /// Returns the tables of these relations, whose columns are the first outputs. `names` holds the statement's names for them.
     fn targets(
-        &self,
+        &mut self,
         changed: &Changed,
         relations: &BTreeSet<usize>,
         names: &BTreeMap<usize, String>,
@@ -247,6 +247,7 @@ impl Binder<'_> {
                 return Err(target.is_read(&reader, verb));
             }
             let of_view = changed.checks.iter().filter(|(of, _)| view == Some(*of));
+            self.note_triggers(table);
             targets.push(ChangedTable {
                 table: table.clone(),
                 first,

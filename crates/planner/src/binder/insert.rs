@@ -54,6 +54,7 @@ impl Binder<'_> {
             (false, false) => OnDuplicate::Update(self.on_duplicate(insert, &target, &columns, &mut rows)?),
         };
         self.refuse_reading(&target, &on_duplicate)?;
+        self.note_triggers(&table);
         let rules = self.row_rules(&table)?;
         let foreign = self.foreign_keys([&table])?;
         Ok(BoundInsert {

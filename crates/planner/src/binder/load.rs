@@ -82,6 +82,7 @@ impl Binder<'_> {
         }
         self.row_variables.clear();
         let (path, format) = (load.path.clone(), load.format.clone());
+        self.note_triggers(&table);
         let rules = self.row_rules(&table)?;
         let foreign = self.foreign_keys([&table])?;
         let lines = BoundLoad {

@@ -128,6 +128,10 @@ pub trait CatalogLookup {
     fn stored_function(&self, _database: &str, _name: &str) -> Result<Option<StoredFunction>, MysqlError> {
         Ok(None)
     }
+    /// Returns whether changes of the table's rows fire triggers.
+    fn has_triggers(&self, _table: &TableDef) -> bool {
+        false
+    }
     /// Returns the foreign keys that refer to the table of that name, each with the table that has it.
     fn references(&self, _database: &str, _name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
         Vec::new()
@@ -363,7 +367,7 @@ struct Binder<'a> {
     subqueries: Vec<BoundSubquery>,
     /// Number of calls of volatile functions bound so far.
     volatile_calls: usize,
-    /// Whether an expression calls a stored function.
+    /// Whether the statement calls stored functions or fires triggers.
     calls_programs: bool,
     /// The visible names of WITH, the nearest last.
     commons: Vec<common_table::CommonName>,

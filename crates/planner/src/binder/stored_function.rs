@@ -1,8 +1,10 @@
-//! Calls of stored functions in expressions.
+//! Stored programs that a statement calls: functions in its expressions, and triggers of the tables that it changes.
 
+use super::Binder;
 use super::expression::{Bound, ExpressionBinder};
 use leafline_expr::{Expr, ExprKind, ProgramCall, ProgramName};
 use leafline_syntax::ast;
+use leafline_table::TableDef;
 use leafline_types::{ExprType, MysqlError};
 use std::sync::Arc;
 
@@ -17,6 +19,13 @@ pub struct StoredFunction {
     pub returns: ExprType,
     /// Whether it promises the same result for the same arguments (DETERMINISTIC).
     pub is_deterministic: bool,
+}
+
+impl Binder<'_> {
+    /// Notes that a statement changes rows of a table: its triggers are stored programs that the statement calls.
+    pub(super) fn note_triggers(&mut self, table: &TableDef) {
+        self.calls_programs |= self.context.catalog.has_triggers(table);
+    }
 }
 
 impl ExpressionBinder<'_, '_, '_> {
@@ -35,7 +44,12 @@ impl ExpressionBinder<'_, '_, '_> {
         if function.parameters != args.len() {
             let ProgramName { database, name } = &*function.name;
             let name = format!("{database}.{name}");
-            return Err(MysqlError::wrong_routine_argument_count("FUNCTION", name, function.parameters, args.len()));
+            return Err(MysqlError::wrong_routine_argument_count(
+                "FUNCTION",
+                name,
+                function.parameters,
+                args.len(),
+            ));
         }
         let args = self.list(args)?;
         let is_constant = args.iter().all(|arg| arg.is_constant() && arg.is_constant_for_planning());

@@ -70,7 +70,7 @@ pub struct BoundStatement {
     pub subqueries: Vec<BoundSubquery>,
     /// The views that the statement names, by database and name.
     pub views: Vec<(String, String)>,
-    /// Whether an expression calls a stored function.
+    /// Whether the statement calls stored functions or fires triggers.
     pub calls_programs: bool,
 }
 

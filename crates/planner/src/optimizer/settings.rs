@@ -205,7 +205,7 @@ pub struct OptimizerContext<'c, 'a> {
     pub patience: BudgetSettings,
     /// The conditions for placing runtime filters.
     pub filtering: RuntimeFilterSettings,
-    /// The statement calls stored functions in its expressions.
+    /// The statement calls stored functions or fires triggers.
     pub calls_programs: bool,
     /// The plan is made for EXPLAIN and records the paths that were not taken.
     pub explains: bool,

@@ -27,7 +27,7 @@ pub struct PlanParts {
     pub commons: BTreeMap<usize, CommonPlan>,
     /// The statement assigns user variables in its expressions; see [`leafline_expr::EvalContext::row_by_row`].
     pub row_by_row: bool,
-    /// Whether an expression calls a stored function: the statement then runs in a transaction, and lends it to the calls.
+    /// Whether the statement calls stored functions or fires triggers: it then runs in a transaction that these share.
     pub calls_programs: bool,
 }
 

@@ -103,7 +103,8 @@ impl<'s> StatementContext<'s> {
         column: &ColumnDef,
         row: u64,
     ) -> Result<Value, MysqlError> {
-        let nullable = column.nullable || (column.auto_increment && !self.rules.keeps_rows);
+        let nullable =
+            column.nullable || (column.auto_increment && !self.rules.keeps_rows) || self.rules.null_waits;
         let mode = self.exec.eval.sql_mode;
         if value.is_null() && !nullable && (self.rules.ignore || (!mode.strict && self.rules.null_is_default))
         {
@@ -123,6 +124,23 @@ impl<'s> StatementContext<'s> {
         };
         let dated = dated(value, &column.ty, self.now.local.date());
         store_cast(dated.as_ref().unwrap_or(value), from, &column.ty, nullable, &mut cx)
+    }
+
+    /// The value of a column after the BEFORE triggers have run; `row` counts from 1, for messages. NULL in a NOT NULL column
+    /// fails, or becomes the type's implicit default, as [`store`](Self::store) would have decided before.
+    pub(crate) fn settle_null(
+        &mut self,
+        value: Value,
+        column: &ColumnDef,
+        row: u64,
+    ) -> Result<Value, MysqlError> {
+        if !value.is_null() || column.nullable || (column.auto_increment && !self.rules.keeps_rows) {
+            return Ok(value);
+        }
+        let waits = std::mem::take(&mut self.rules.null_waits);
+        let settled = self.store(&value, &column.ty, column, row);
+        self.rules.null_waits = waits;
+        settled
     }
 
     /// The value of a column that has no default and was given none: the type's implicit default, with a
@@ -190,4 +208,6 @@ pub(crate) struct StoreRules {
     /// The statement changes rows and adds none: NULL in an AUTO_INCREMENT column does not draw the next
     /// value.
     pub(crate) keeps_rows: bool,
+    /// NULL in a NOT NULL column waits until the BEFORE triggers have run: [`StatementContext::settle_null`].
+    pub(crate) null_waits: bool,
 }

@@ -103,9 +103,8 @@ impl ProgramRunner for CallHost {
         {
             return Ok(value.clone());
         }
-        let value = self.run(&mut cx.state.variables, cx.warnings, |inner| {
-            program::call_function(inner, call, args)
-        })?;
+        let value = self
+            .run(&mut cx.state.variables, cx.warnings, |inner| program::call_function(inner, call, args))?;
         if !call.is_volatile {
             self.kept.borrow_mut().push((call.clone(), value.clone()));
         }
@@ -152,6 +151,8 @@ impl Session {
         self.facts.clone_from(&outer.facts);
         self.objects = std::mem::take(&mut outer.objects);
         self.statement.fixed_now = Some(now);
+        self.statement.around.clear();
+        self.statement.around.extend(outer.statement.around.iter().chain(&outer.statement.uses).copied());
     }
 
     /// Whether the session runs the statements of stored functions and triggers, inside a statement of another.

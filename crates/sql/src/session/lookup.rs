@@ -2,10 +2,10 @@
 
 use super::Session;
 use crate::information_schema::{self, SystemView};
+use crate::program;
 use crate::settings::Modes;
 use crate::settings::variables::{Scope, Variable, find};
 use leafline_planner::SystemRows;
-use crate::program;
 use leafline_planner::binder::{BindContext, CatalogLookup, StoredFunction, VariableLookup};
 use leafline_syntax::ast::VariableScope;
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
@@ -31,6 +31,10 @@ impl CatalogLookup for Session {
 
     fn stored_function(&self, database: &str, name: &str) -> Result<Option<StoredFunction>, MysqlError> {
         program::stored_function(self, database, name)
+    }
+
+    fn has_triggers(&self, table: &TableDef) -> bool {
+        !table.is_private && self.instance.engine().catalog().has_triggers(&table.database, &table.name)
     }
 
     fn references(&self, database: &str, name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {

@@ -12,6 +12,7 @@ use super::tables::LockedTables;
 use crate::accounts::Access;
 use crate::handlers::OpenHandlers;
 use crate::settings::Settings;
+use leafline_table::MetadataKey;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -50,6 +51,10 @@ pub(crate) struct CurrentStatement {
     pub(crate) told_insert_id: Option<u64>,
     /// The resource groups in which the statement runs.
     pub(super) groups: StatementGroups,
+    /// The tables of the statement, if it calls stored functions or fires triggers.
+    pub(crate) uses: Vec<MetadataKey>,
+    /// The tables of the statements around this one, which stored functions and triggers must not change.
+    pub(super) around: Vec<MetadataKey>,
     /// The time of the statement that calls stored functions, for the statements of these.
     pub(super) fixed_now: Option<Now>,
 }
@@ -64,6 +69,8 @@ impl CurrentStatement {
             unhinted: None,
             told_insert_id: None,
             groups: StatementGroups::default(),
+            uses: Vec::new(),
+            around: Vec::new(),
             fixed_now: None,
         }
     }

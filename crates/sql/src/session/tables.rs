@@ -44,10 +44,15 @@ impl Session {
     /// Notes the tables that a statement uses, and waits for sessions that change them.
     ///
     /// # Errors
-    /// 1099, 1100 and 1223 under LOCK TABLES; 1205, 1213 (after a rollback of the transaction), 1317.
+    /// 1442 for a change of a table of the statement around; 1099, 1100 and 1223 under LOCK TABLES; 1205, 1213 (after a rollback of the transaction), 1317.
     pub(crate) fn use_tables(&mut self, uses: &[TableUse]) -> Result<(), MysqlError> {
         if let Some(locked) = &self.objects.locked_tables {
             uses.iter().try_for_each(|used| locked.allow(used))?;
+        }
+        let around = &self.statement.around;
+        if let Some(used) = uses.iter().find(|used| used.writes && around.contains(&used.key)) {
+            let name = used.alias.as_deref().unwrap_or_default();
+            return Err(MysqlError::table_used_around(name));
         }
         let writes = uses.iter().any(|used| used.writes);
         let everything = writes.then(|| (self.locks.global_key(), true));

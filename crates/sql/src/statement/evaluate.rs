@@ -26,6 +26,7 @@ pub(crate) fn constant(
     let context = BindContext { assigns_variables: true, parameters, ..session.bind_context(&types) };
     let BoundExpression { expr, subqueries, calls_programs } = bind_scalar(expr, sql, &context)?;
     if calls_programs {
+        session.statement.uses.clear();
         let parts = Arc::new(session.with_optimizer(parameters, &subqueries, plan_parts)?);
         let value = session.write(|session, transaction| {
             let mut execution = Execution::new(session, transaction.view(), parameters, false)

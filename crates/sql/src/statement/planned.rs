@@ -408,6 +408,9 @@ impl Session {
             return Err(MysqlError::read_only_transaction());
         }
         self.check_server_access(&planned.work)?;
+        if parts.calls_programs {
+            self.statement.uses = planned.uses.iter().map(|used| used.key).collect();
+        }
         match &*planned.work {
             Work::Select { plan, columns, window } => {
                 self.select(planned, plan, (columns, window.as_ref()), parameters).map(Outcome::Rows)

@@ -140,6 +140,11 @@ impl Catalog {
         triggers
     }
 
+    /// Whether a table has triggers.
+    pub fn has_triggers(&self, database: &str, table: &str) -> bool {
+        self.programs_of(database).any(|program| program.trigger().is_some_and(|own| own.table == table))
+    }
+
     pub(crate) fn put_program(&mut self, program: Arc<ProgramDef>) {
         let key = program_key(program.kind, &program.name);
         self.programs.entry(program.database.clone()).or_default().insert(key, program);

@@ -269,6 +269,7 @@ catalogue! {
     1436 "HY000" ER_STACK_OVERRUN_NEED_MORE nested_too_deeply(levels) "Thread stack overrun: the statement is nested more than {levels} levels deep";
     1439 "42000" ER_TOO_BIG_DISPLAYWIDTH too_big_display_width(column, max) "Display width out of range for column '{column}' (max = {max})";
     1441 "22008" ER_DATETIME_FUNCTION_OVERFLOW datetime_overflow(function) "Datetime function: {function} field overflow";
+    1442 "HY000" ER_CANT_UPDATE_USED_TABLE_IN_SF_OR_TRG table_used_around(table) "Can't update table '{table}' in stored function/trigger because it is already used by statement which invoked this stored function/trigger.";
     1443 "HY000" ER_VIEW_PREVENT_UPDATE view_prevents_change(table, statement, target) "The definition of table '{table}' prevents operation {statement} on table '{target}'.";
     1445 "HY000" ER_SP_CANT_SET_AUTOCOMMIT autocommit_in_function() "Not allowed to set autocommit from a stored function or trigger";
     1449 "HY000" ER_NO_SUCH_USER no_such_definer(user, host) "The user specified as a definer ('{user}'@'{host}') does not exist";

@@ -2,10 +2,11 @@
 
 use super::foreign::ignoring;
 use super::found_rows::RowChange;
-use super::{ChangeContext, ChangedRows};
+use super::{ChangeContext, ChangedRows, Triggers};
 use crate::result::Done;
 use crate::session::{StatementContext, StoreRules};
 use leafline_planner::bound::BoundDelete;
+use leafline_types::words::TriggerEvent;
 use leafline_types::{MysqlError, Value};
 
 /// A running DELETE.
@@ -13,11 +14,14 @@ pub(in crate::statement) struct Delete<'a> {
     delete: &'a BoundDelete,
     met: ChangedRows,
     deleted: u64,
+    /// The triggers of each target, if the statement fires any.
+    triggers: Vec<Triggers>,
 }
 
 impl<'a> Delete<'a> {
     pub(in crate::statement) fn new(delete: &'a BoundDelete) -> Delete<'a> {
-        Delete { delete, met: ChangedRows::new(&delete.targets, delete.rows.relations.len()), deleted: 0 }
+        let met = ChangedRows::new(&delete.targets, delete.rows.relations.len());
+        Delete { delete, met, deleted: 0, triggers: Vec::new() }
     }
 }
 
@@ -28,6 +32,11 @@ impl RowChange for Delete<'_> {
 
     fn targets(&self) -> usize {
         self.delete.targets.len()
+    }
+
+    fn begin(&mut self, cx: &mut StatementContext<'_>) -> Result<(), MysqlError> {
+        self.triggers = Triggers::of_targets(&self.delete.targets, cx)?;
+        Ok(())
     }
 
     fn row(
@@ -45,19 +54,29 @@ impl RowChange for Delete<'_> {
             let end = target.first + target.table.columns.len();
             let row = &values[target.first..end];
             let current;
-            let row = match delete.foreign.can_reach(&target.table) {
+            let triggers = self.triggers.get(number);
+            let row = match delete.foreign.can_reach(&target.table) || triggers.is_some() {
                 true => {
                     current = cx.transaction.current_row(&target.table, locator)?;
                     current.as_deref().unwrap_or(row)
                 }
                 false => row,
             };
+            if let Some(triggers) = triggers {
+                triggers.before(TriggerEvent::Delete, row, &mut [], cx)?;
+            }
             let mark = cx.transaction.savepoint();
             if !cx.transaction.delete_locked(&target.table, locator, row)? {
                 continue;
             }
             let result = super::foreign::deleted(&delete.foreign, &target.table, row, cx);
-            self.deleted += u64::from(ignoring(result, delete.ignore, mark, cx)?);
+            if !ignoring(result, delete.ignore, mark, cx)? {
+                continue;
+            }
+            self.deleted += 1;
+            if let Some(triggers) = triggers {
+                triggers.after(TriggerEvent::Delete, row, &[], cx)?;
+            }
         }
         Ok(())
     }

@@ -24,6 +24,12 @@ pub(in crate::statement) trait RowChange {
     /// Returns the number of target tables.
     fn targets(&self) -> usize;
 
+    /// Begins the statement: finds the triggers of its targets. A statement that fires none may be run without it.
+    ///
+    /// # Errors
+    /// Errors of compiling the triggers.
+    fn begin(&mut self, cx: &mut StatementContext<'_>) -> Result<(), MysqlError>;
+
     /// Changes the rows at the locators, one for each target; `None` where an outer join found no row. `values` has the outputs of
     /// the plan for these rows.
     fn row(
@@ -50,6 +56,7 @@ pub(in crate::statement) fn change_rows(
     let execution = execution.storing(change.rules()).locking(transaction);
     let mut execution = execution.calling(parts.calls_programs, session, transaction)?;
     execution.with(session, |statement| {
+        change.begin(statement)?;
         let cx = &mut ChangeContext { statement, transaction };
         let found = match plan.point_lock() {
             Some(lock) => lock_point(lock, &cx.transaction.row_locker(), &mut cx.statement.exec)?,

@@ -28,6 +28,8 @@ impl Session {
             Work::Delete { delete, plan } => by_key(plan) && delete.foreign.is_empty(),
             _ => false,
         };
+        // Triggers and stored functions need what an execution lends them.
+        let changes_one_row = changes_one_row && !planned.parts().calls_programs;
         changes_one_row && planned.is_plain() && self.in_transaction() && !self.instance.slow_log().is_on()
     }
 

@@ -13,6 +13,7 @@
 //! | `found_rows` | UPDATE and DELETE of the rows that a plan finds |
 //! | `many` | a change of one row, for one set of parameters after another |
 //! | `foreign` | the checks and actions of foreign keys |
+//! | `triggers` | the triggers of the changed tables |
 
 mod bulk;
 mod delete;
@@ -20,6 +21,7 @@ mod foreign;
 mod found_rows;
 mod insert;
 mod many;
+mod triggers;
 mod update;
 
 pub(super) use delete::Delete;
@@ -37,6 +39,7 @@ use leafline_types::error::errno;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
+use triggers::Triggers;
 
 /// The context of a statement that changes rows.
 pub(super) struct ChangeContext<'c, 's> {
@@ -124,6 +127,21 @@ fn generate(
         }
     }
     Ok(())
+}
+
+/// Decides about the NULLs of a row that waited for its BEFORE triggers, and computes its generated columns again.
+fn settle(
+    table: &TableDef,
+    rules: &RowRules,
+    row: &mut [Value],
+    number: u64,
+    cx: &mut StatementContext<'_>,
+) -> Result<(), MysqlError> {
+    for (slot, column) in row.iter_mut().zip(&table.columns).filter(|(_, column)| column.generated.is_none())
+    {
+        *slot = cx.settle_null(std::mem::replace(slot, Value::Null), column, number)?;
+    }
+    generate(table, rules, row, number, cx)
 }
 
 /// Converts an error of a table: shows the times of a key in the session's time zone, and names no table that the session may

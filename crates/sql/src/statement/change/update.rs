@@ -3,13 +3,14 @@
 use super::foreign::ignoring;
 use super::found_rows::RowChange;
 use super::{
-    ChangeContext, ChangedRows, computed, default_of, generate, has_no_partition, is_changed_twice,
-    meets_checks, number_or_zero, stays_in_view, touch,
+    ChangeContext, ChangedRows, Triggers, computed, default_of, generate, has_no_partition, is_changed_twice,
+    meets_checks, number_or_zero, settle, stays_in_view, touch,
 };
 use crate::result::Done;
 use crate::session::{StatementContext, StoreRules};
 use leafline_planner::bound::{BoundUpdate, ChangedTable, NewValue};
 use leafline_table::TableError;
+use leafline_types::words::{TriggerEvent, TriggerTime};
 use leafline_types::{MysqlError, Value};
 
 /// A running UPDATE.
@@ -20,15 +21,29 @@ pub(in crate::statement) struct Update<'a> {
     changed: u64,
     /// The targets whose row, in the current row of the plan, was not met before.
     wanted: Vec<usize>,
+    /// The triggers of each target, if the statement fires any.
+    triggers: Vec<Triggers>,
 }
 
 impl RowChange for Update<'_> {
     fn rules(&self) -> StoreRules {
-        StoreRules { ignore: self.update.ignore, null_is_default: true, keeps_rows: true }
+        StoreRules {
+            ignore: self.update.ignore,
+            null_is_default: true,
+            keeps_rows: true,
+            ..StoreRules::default()
+        }
     }
 
     fn targets(&self) -> usize {
         self.update.targets.len()
+    }
+
+    fn begin(&mut self, cx: &mut StatementContext<'_>) -> Result<(), MysqlError> {
+        self.triggers = Triggers::of_targets(&self.update.targets, cx)?;
+        cx.rules.null_waits =
+            self.triggers.iter().any(|triggers| triggers.has(TriggerTime::Before, TriggerEvent::Update));
+        Ok(())
     }
 
     fn row(
@@ -96,7 +111,7 @@ impl RowChange for Update<'_> {
 impl<'a> Update<'a> {
     pub(in crate::statement) fn new(update: &'a BoundUpdate) -> Update<'a> {
         let met = ChangedRows::new(&update.targets, update.rows.relations.len());
-        Update { update, met, matched: 0, changed: 0, wanted: Vec::new() }
+        Update { update, met, matched: 0, changed: 0, wanted: Vec::new(), triggers: Vec::new() }
     }
 
     /// Stores the changed row, which is among `values`. Returns false if the row is unchanged, or if IGNORE leaves it out.
@@ -119,8 +134,9 @@ impl<'a> Update<'a> {
         let of_target = target.first..target.first + table.columns.len();
         let mut new = values[of_target.clone()].to_vec();
         let foreign = &self.update.foreign;
-        if is_changed_twice(&self.update.targets, table) || foreign.can_reach(table) {
-            // This statement may have changed the row under another name, or by a cascade.
+        let triggers = self.triggers.get(number);
+        if is_changed_twice(&self.update.targets, table) || foreign.can_reach(table) || triggers.is_some() {
+            // This statement may have changed the row under another name, by a cascade, or by a trigger's cascade.
             let Some(newest) = cx.transaction.current_row(table, locator)? else { return Ok(false) };
             current = newest;
             for (column, value) in current.iter().enumerate().filter(|(column, _)| !assigned(*column)) {
@@ -131,11 +147,21 @@ impl<'a> Update<'a> {
             old = &current;
         }
         generate(table, &target.rules, &mut new, self.matched, cx)?;
-        if old == new {
-            return Ok(false);
-        }
-        if touch(table, &mut new, assigned, cx)? {
+        if old != new && touch(table, &mut new, assigned, cx)? {
             generate(table, &target.rules, &mut new, self.matched, cx)?;
+        }
+        if cx.rules.null_waits {
+            if let Some(triggers) = triggers {
+                triggers.before(TriggerEvent::Update, old, &mut new, cx)?;
+            }
+            settle(table, &target.rules, &mut new, self.matched, cx)?;
+        }
+        let fire_after = |cx: &mut ChangeContext<'_, '_>, new: &[Value]| match triggers {
+            Some(triggers) => triggers.after(TriggerEvent::Update, old, new, cx),
+            None => Ok(()),
+        };
+        if old == new {
+            return fire_after(cx, &new).map(|()| false);
         }
         if !target.view_checks.is_empty() {
             let mut values = values.to_vec();
@@ -149,10 +175,14 @@ impl<'a> Update<'a> {
         }
         let mark = cx.transaction.savepoint();
         match cx.transaction.update_locked(table, locator, old, &new) {
-            Ok(_) if foreign.is_empty() => Ok(true),
+            Ok(_) if foreign.is_empty() => fire_after(cx, &new).map(|()| true),
             Ok(place) => {
                 let result = super::foreign::updated(foreign, table, (old, &new), place != locator, cx);
-                ignoring(result, self.update.ignore, mark, cx)
+                let is_done = ignoring(result, self.update.ignore, mark, cx)?;
+                if is_done {
+                    fire_after(cx, &new)?;
+                }
+                Ok(is_done)
             }
             Err(error) => {
                 let may_be_ignored =

@@ -99,7 +99,7 @@ fn load_table(
             let column = inserter.column(*at)?;
             let number = inserter.counts.records + 1;
             let stored = match value {
-                Value::Null if column.nullable => Value::Null,
+                Value::Null if column.nullable || cx.rules.null_waits => Value::Null,
                 Value::Null => return Err(MysqlError::null_to_not_null(&column.name, number)),
                 value => cx.store(&value, &column.ty, column, number)?,
             };
@@ -173,7 +173,7 @@ fn give(
     let number = inserter.counts.records + 1;
     let stored = match field {
         Field::Missing => default_of(at, column, &inserter.insert.rules, &inserter.row, cx)?,
-        Field::Null if column.nullable || column.auto_increment => Value::Null,
+        Field::Null if column.nullable || column.auto_increment || cx.rules.null_waits => Value::Null,
         Field::Null => {
             let strict = cx.session.settings.evaluation_mode().strict && !inserter.insert.ignore;
             told(MysqlError::null_to_not_null(&column.name, number), strict, cx)?;

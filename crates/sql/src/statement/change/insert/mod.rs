@@ -5,8 +5,8 @@ mod load;
 use super::bulk::{Bulk, Finished, begin_progress};
 use super::foreign::ignoring;
 use super::{
-    ChangeContext, computed, default_of, generate, has_no_partition, meets_checks, number_or_zero, of_table,
-    stays_in_view, touch,
+    ChangeContext, Triggers, computed, default_of, generate, has_no_partition, meets_checks, number_or_zero,
+    of_table, settle, stays_in_view, touch,
 };
 use crate::result::Done;
 use crate::row_source::RowSource;
@@ -22,6 +22,7 @@ use leafline_planner::plan::{Plan, PlanParts};
 use leafline_table::implicit_default;
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
+use leafline_types::words::{TriggerEvent, TriggerTime};
 use leafline_types::{MysqlError, Value};
 use load::{load, load_values};
 use std::sync::Arc;
@@ -52,7 +53,11 @@ pub(in crate::statement) fn insert(
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
-    let bulk = Bulk::new(insert, session.as_view(), transaction);
+    // Rows that a load takes back would take back the writes of triggers and functions with them.
+    let bulk = match parts.calls_programs {
+        true => Bulk::Off,
+        false => Bulk::new(insert, session.as_view(), transaction),
+    };
     let before = match bulk.may_begin_again(insert) {
         true => Some((session.warnings.clone(), transaction.savepoint())),
         false => None,
@@ -137,7 +142,7 @@ fn attempt(
 
 /// Says what becomes of values that do not fit their columns.
 pub(super) fn rules(insert: &BoundInsert) -> StoreRules {
-    StoreRules { ignore: insert.ignore, null_is_default: !is_one_row(insert), keeps_rows: false }
+    StoreRules { ignore: insert.ignore, null_is_default: !is_one_row(insert), ..StoreRules::default() }
 }
 
 fn is_one_row(insert: &BoundInsert) -> bool {
@@ -162,6 +167,7 @@ pub(in crate::statement) struct RowInserter<'a> {
     is_of_accounts: bool,
     /// The AUTO_INCREMENT number of a row that was left out. The next row takes it.
     unused: Option<u64>,
+    triggers: Triggers,
 }
 
 /// Counts of an INSERT.
@@ -189,6 +195,9 @@ impl<'a> RowInserter<'a> {
         cx: &mut StatementContext<'_>,
     ) -> Result<RowInserter<'a>, MysqlError> {
         let table = &insert.table;
+        let triggers = Triggers::of(table, cx)?;
+        cx.rules.null_waits = triggers.has(TriggerTime::Before, TriggerEvent::Insert)
+            || triggers.has(TriggerTime::Before, TriggerEvent::Update);
         let mut omitted = Vec::new();
         for (at, column) in table.columns.iter().enumerate() {
             if !insert.columns.contains(&at) {
@@ -196,6 +205,8 @@ impl<'a> RowInserter<'a> {
                 let has_none =
                     column.has_no_default() && !column.auto_increment && column.generated.is_none();
                 let missing = has_none.then(|| match &insert.view {
+                    // A trigger gives the column its value.
+                    _ if triggers.assigns(TriggerEvent::Insert, at) => Ok(implicit_default(column)?),
                     Some((database, view)) => {
                         let error = MysqlError::no_default_for_view_field(database, view);
                         cx.default_or(column, error)
@@ -216,6 +227,7 @@ impl<'a> RowInserter<'a> {
             bulk,
             is_of_accounts: table.database == SYSTEM_DATABASE,
             unused: None,
+            triggers,
         })
     }
 
@@ -382,6 +394,7 @@ impl<'a> RowInserter<'a> {
     /// Completes the row, checks it and stores it.
     pub(super) fn finish_row(&mut self, cx: &mut ChangeContext<'_, '_>) -> Result<(), MysqlError> {
         self.complete_row(cx)?;
+        self.fire_before(cx)?;
         if self.is_of_accounts {
             check_row(&self.table.name, &self.row)?;
         }
@@ -432,6 +445,7 @@ impl<'a> RowInserter<'a> {
                     self.counts.inserted += 1;
                     self.counts.first_generated = self.counts.first_generated.or(generated);
                     self.counts.note_number(self.table, &self.row);
+                    self.triggers.after(TriggerEvent::Insert, &[], &self.row, cx)?;
                     return self.bulk.note(self.table, &self.row, cx);
                 }
                 Err(TableError::DuplicateEntry { entry, table, index, locator }) => {
@@ -454,6 +468,9 @@ impl<'a> RowInserter<'a> {
                 OnDuplicate::Replace => {
                     let stored = self.replace(&index, &locator, cx)?;
                     self.unused = self.unused.filter(|_| !stored || generated.is_none());
+                    if stored {
+                        self.triggers.after(TriggerEvent::Insert, &[], &self.row, cx)?;
+                    }
                     stored
                 }
                 OnDuplicate::Update(assignments) => self.update(assignments, &locator, cx)?,
@@ -462,6 +479,26 @@ impl<'a> RowInserter<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// Fires the BEFORE INSERT triggers. They see the number 0 in an AUTO_INCREMENT column that asks for the next one.
+    fn fire_before(&mut self, cx: &mut ChangeContext<'_, '_>) -> Result<(), MysqlError> {
+        if !cx.rules.null_waits {
+            return Ok(());
+        }
+        let asking =
+            self.table.auto_increment_column().filter(|at| self.row.get(*at).is_some_and(Value::is_null));
+        let zero = asking.map(|at| implicit_default(self.column(at)?)).transpose()?;
+        if let (Some(at), Some(zero)) = (asking, &zero) {
+            self.set(at, zero.clone());
+        }
+        self.triggers.before(TriggerEvent::Insert, &[], &mut self.row, cx)?;
+        if let (Some(at), Some(zero)) = (asking, &zero)
+            && self.row.get(at) == Some(zero)
+        {
+            self.set(at, Value::Null);
+        }
+        settle(self.table, &self.insert.rules, &mut self.row, self.counts.records + 1, cx)
     }
 
     /// Removes the row that has the same key. Returns true if the new row has taken its place, which needs that no other unique key
@@ -475,10 +512,15 @@ impl<'a> RowInserter<'a> {
         let foreign = &self.insert.foreign;
         let Some(old) = cx.transaction.current_row(self.table, locator)? else { return Ok(false) };
         let last = self.table.indexes.iter().rfind(|index| index.is_unique());
-        if last.is_none_or(|last| last.name != index) || foreign.refer_to(self.table) {
+        let event = TriggerEvent::Delete;
+        let fires =
+            self.triggers.has(TriggerTime::Before, event) || self.triggers.has(TriggerTime::After, event);
+        if last.is_none_or(|last| last.name != index) || foreign.refer_to(self.table) || fires {
+            self.triggers.before(event, &old, &mut [], cx)?;
             cx.transaction.delete_locked(self.table, locator, &old)?;
             self.counts.deleted += 1;
             super::foreign::deleted(foreign, self.table, &old, cx)?;
+            self.triggers.after(event, &old, &[], cx)?;
             return Ok(false);
         }
         if old != self.row {
@@ -518,14 +560,19 @@ impl<'a> RowInserter<'a> {
         values.truncate(columns);
         let rules = &self.insert.rules;
         generate(self.table, rules, &mut values, self.counts.records, cx)?;
+        let is_assigned = |column| assignments.iter().any(|assignment| assignment.column == column);
+        if values != old && touch(self.table, &mut values, is_assigned, cx)? {
+            generate(self.table, rules, &mut values, self.counts.records, cx)?;
+        }
+        if cx.rules.null_waits {
+            self.triggers.before(TriggerEvent::Update, &old, &mut values, cx)?;
+            settle(self.table, rules, &mut values, self.counts.records, cx)?;
+        }
         self.counts.note_number(self.table, &values);
         if values == old {
             self.counts.unchanged += 1;
+            self.triggers.after(TriggerEvent::Update, &old, &values, cx)?;
             return Ok(true);
-        }
-        let is_assigned = |column| assignments.iter().any(|assignment| assignment.column == column);
-        if touch(self.table, &mut values, is_assigned, cx)? {
-            generate(self.table, rules, &mut values, self.counts.records, cx)?;
         }
         let BoundInsert { view_checks, ignore, .. } = self.insert;
         if !stays_in_view(view_checks, &values, *ignore, cx)? {
@@ -540,7 +587,10 @@ impl<'a> RowInserter<'a> {
                 let foreign = &self.insert.foreign;
                 let result =
                     super::foreign::updated(foreign, self.table, (&old, &values), place != locator, cx);
-                self.counts.updated += u64::from(ignoring(result, self.insert.ignore, mark, cx)?);
+                if ignoring(result, self.insert.ignore, mark, cx)? {
+                    self.counts.updated += 1;
+                    self.triggers.after(TriggerEvent::Update, &old, &values, cx)?;
+                }
             }
             Err(error) => {
                 let may_be_ignored = matches!(error, TableError::DuplicateEntry { .. });
