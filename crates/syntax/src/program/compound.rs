@@ -240,8 +240,8 @@ impl Parser<'_> {
     /// `FETCH [[NEXT] FROM] cursor INTO variables`.
     fn fetch(&mut self) -> Parsed<ProgramStatementKind> {
         self.expect_word("FETCH")?;
-        if self.accept_words(&["NEXT", "FROM"]) || self.accept_word("FROM") {
-            // FROM cannot be a cursor's name, because it is reserved.
+        if !self.accept_words(&["NEXT", "FROM"]) {
+            self.accept_word("FROM");
         }
         let cursor = self.declared_cursor()?;
         self.expect_word("INTO")?;
