@@ -100,7 +100,7 @@ pub enum Declaration {
         /// The names.
         names: Vec<Ident>,
         /// Their type.
-        data_type: DataType,
+        data_type: Box<DataType>,
         /// DEFAULT, evaluated once for each name; without it NULL.
         default: Option<Expr>,
     },

@@ -30,7 +30,7 @@ impl Parser<'_> {
         if self.accept_symbol(Symbol::Comma) {
             names.extend(self.comma_list(Self::ident)?);
         }
-        let data_type = self.data_type()?;
+        let data_type = Box::new(self.data_type()?);
         let default = self.optional_expression("DEFAULT")?;
         let variable = Variable::new(data_type.name, default.as_ref());
         let scope = self.scope_of_body()?;

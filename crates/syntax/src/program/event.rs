@@ -62,7 +62,7 @@ impl Parser<'_> {
             return Ok(Schedule::At(self.expression()?));
         }
         self.expect_word("EVERY")?;
-        let amount = self.expression()?;
+        let amount = Box::new(self.expression()?);
         let unit = self.interval_unit()?;
         let starts = self.optional_expression("STARTS")?;
         let ends = self.optional_expression("ENDS")?;
