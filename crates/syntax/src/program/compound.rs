@@ -26,6 +26,10 @@ impl Parser<'_> {
         if token.kind != TokenKind::Word {
             return self.program_sql();
         }
+        if self.is_symbol_at(1, Symbol::Colon) {
+            // A reserved word is no label.
+            return Err(self.syntax_error());
+        }
         match self.text(token).to_ascii_uppercase().as_str() {
             "BEGIN" => self.block(None),
             "IF" => self.if_statement(),

@@ -1,8 +1,8 @@
 //! CREATE EVENT and ALTER EVENT.
 
 use super::super::ast::{
-    AlterEvent, AlterProgram, Event, EventStatus, ProgramForm, ProgramKind, ProgramStatement, Schedule,
-    StatementKind,
+    AlterEvent, AlterProgram, Event, EventStatus, IntervalUnit, ProgramForm, ProgramKind, ProgramStatement,
+    Schedule, StatementKind,
 };
 use super::super::cursor::{Parsed, Parser};
 use super::scope::Scope;
@@ -64,6 +64,9 @@ impl Parser<'_> {
         self.expect_word("EVERY")?;
         let amount = Box::new(self.expression()?);
         let unit = self.interval_unit()?;
+        if unit.parts().contains(&IntervalUnit::Microsecond) {
+            return self.refuse("MICROSECOND");
+        }
         let starts = self.optional_expression("STARTS")?;
         let ends = self.optional_expression("ENDS")?;
         Ok(Schedule::Every { amount, unit, starts, ends })

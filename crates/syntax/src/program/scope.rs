@@ -9,8 +9,10 @@ use std::collections::{HashMap, HashSet};
 use super::super::ast::{
     ConditionValue, Expr, ExprKind, Ident, Literal, ProgramKind, TriggerEvent, TriggerTime, TypeName,
 };
-use super::super::cursor::Parsed;
 use leafline_types::error::MysqlError;
+
+/// The result of a check of names.
+type Checked<T> = Result<T, MysqlError>;
 
 /// The program that a body belongs to, as far as rules depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +132,7 @@ impl Scope {
     }
 
     /// Checks what only the whole body shows: statements that a function or trigger may not have, and RETURN.
-    pub(super) fn check_body(self) -> Parsed<()> {
+    pub(super) fn check_body(self) -> Checked<()> {
         if let Some((_, error)) = self.forbidden {
             return Err(error);
         }
@@ -159,7 +161,7 @@ impl Scope {
     }
 
     /// Adds a label. Returns error 1309 if a statement around this one has it.
-    pub(super) fn push_label(&mut self, label: &Ident, is_loop: bool) -> Parsed<()> {
+    pub(super) fn push_label(&mut self, label: &Ident, is_loop: bool) -> Checked<()> {
         if self.label(&label.value).is_some() {
             return Err(MysqlError::label_redefined(&label.value));
         }
@@ -192,7 +194,7 @@ impl Scope {
     }
 
     /// Checks the label of LEAVE or ITERATE (error 1308).
-    pub(super) fn check_label(&self, verb: &str, label: &Ident) -> Parsed<()> {
+    pub(super) fn check_label(&self, verb: &str, label: &Ident) -> Checked<()> {
         match self.label(&label.value) {
             Some(is_loop) if is_loop || verb == "LEAVE" => Ok(()),
             _ => Err(MysqlError::no_such_label(verb, &label.value)),
@@ -202,7 +204,7 @@ impl Scope {
     // --- declarations ---
 
     /// Adds a parameter (error 1330).
-    pub(super) fn add_parameter(&mut self, name: &Ident, variable: Variable) -> Parsed<()> {
+    pub(super) fn add_parameter(&mut self, name: &Ident, variable: Variable) -> Checked<()> {
         match self.innermost.variables.insert(folded(&name.value), variable) {
             Some(_) => Err(MysqlError::duplicate_parameter(&name.value)),
             None => Ok(()),
@@ -210,7 +212,7 @@ impl Scope {
     }
 
     /// Adds a variable (errors 1331).
-    pub(super) fn add_variable(&mut self, name: &Ident, variable: Variable) -> Parsed<()> {
+    pub(super) fn add_variable(&mut self, name: &Ident, variable: Variable) -> Checked<()> {
         match self.innermost.variables.insert(folded(&name.value), variable) {
             Some(_) => Err(MysqlError::duplicate_variable(&name.value)),
             None => Ok(()),
@@ -218,7 +220,7 @@ impl Scope {
     }
 
     /// Adds a condition (error 1332).
-    pub(super) fn add_condition(&mut self, name: &Ident, value: ConditionValue) -> Parsed<()> {
+    pub(super) fn add_condition(&mut self, name: &Ident, value: ConditionValue) -> Checked<()> {
         match self.innermost.conditions.insert(folded(&name.value), value) {
             Some(_) => Err(MysqlError::duplicate_condition(&name.value)),
             None => Ok(()),
@@ -226,7 +228,7 @@ impl Scope {
     }
 
     /// Adds a cursor (error 1333).
-    pub(super) fn add_cursor(&mut self, name: &Ident) -> Parsed<()> {
+    pub(super) fn add_cursor(&mut self, name: &Ident) -> Checked<()> {
         match self.innermost.cursors.insert(folded(&name.value)) {
             true => Ok(()),
             false => Err(MysqlError::duplicate_cursor(&name.value)),
@@ -234,7 +236,7 @@ impl Scope {
     }
 
     /// Adds a condition that a handler of the block handles (error 1413). `value` is no name.
-    pub(super) fn add_handled(&mut self, value: ConditionValue) -> Parsed<()> {
+    pub(super) fn add_handled(&mut self, value: ConditionValue) -> Checked<()> {
         let block = &mut self.innermost;
         if block.handled.contains(&value) {
             return Err(MysqlError::duplicate_handler());
@@ -244,7 +246,7 @@ impl Scope {
     }
 
     /// Checks that a variable or condition may still be declared (error 1337).
-    pub(super) fn declares_name(&mut self) -> Parsed<()> {
+    pub(super) fn declares_name(&mut self) -> Checked<()> {
         match self.innermost.stage {
             Stage::Variables => Ok(()),
             _ => Err(MysqlError::variable_after_cursor()),
@@ -252,7 +254,7 @@ impl Scope {
     }
 
     /// Checks that a cursor may still be declared (error 1338).
-    pub(super) fn declares_cursor(&mut self) -> Parsed<()> {
+    pub(super) fn declares_cursor(&mut self) -> Checked<()> {
         let block = &mut self.innermost;
         if block.stage > Stage::Cursors {
             return Err(MysqlError::cursor_after_handler());
@@ -279,14 +281,14 @@ impl Scope {
     }
 
     /// The value of the innermost condition of this name (error 1319).
-    pub(super) fn condition(&self, name: &Ident) -> Parsed<ConditionValue> {
+    pub(super) fn condition(&self, name: &Ident) -> Checked<ConditionValue> {
         let folded = folded(&name.value);
         let found = self.blocks().find_map(|block| block.conditions.get(&folded));
         found.cloned().ok_or_else(|| MysqlError::undefined_condition(&name.value))
     }
 
     /// Checks that a cursor of this name is declared (error 1324).
-    pub(super) fn check_cursor(&self, name: &Ident) -> Parsed<()> {
+    pub(super) fn check_cursor(&self, name: &Ident) -> Checked<()> {
         let folded = folded(&name.value);
         match self.blocks().any(|block| block.cursors.contains(&folded)) {
             true => Ok(()),

@@ -5,7 +5,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
 use super::super::{LexMode, MAX_HEIGHT, MAX_NESTING, parse};
-use super::outcomes;
+use super::{outcomes, programs};
 
 const WORDS: &[&str] = &[
     "SELECT",
@@ -92,6 +92,23 @@ const WORDS: &[&str] = &[
     "RECURSIVE",
     "BEGIN",
     "COMMIT",
+    "PROCEDURE",
+    "FUNCTION",
+    "TRIGGER",
+    "EVENT",
+    "DECLARE",
+    "CURSOR",
+    "HANDLER",
+    "CONDITION",
+    "IF",
+    "LOOP",
+    "WHILE",
+    "DO",
+    "REPEAT",
+    "RETURN",
+    "SIGNAL",
+    "l:",
+    "NEW.a",
     "FLUSH",
     "KILL",
     "t",
@@ -191,7 +208,7 @@ fn damaged_statements_never_panic() {
     let seed = seed();
     println!("LEAFLINE_SEED={seed}");
     let mut rng = SmallRng::seed_from_u64(seed);
-    for sql in outcomes::all() {
+    for sql in outcomes::all().chain(programs::all()) {
         for end in (0..sql.len()).filter(|&i| sql.is_char_boundary(i)) {
             let _ = parse(&sql[..end], LexMode::default());
         }
