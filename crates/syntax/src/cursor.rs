@@ -10,8 +10,8 @@ use super::error::{syntax_error, unsupported};
 use super::lex_mode::LexMode;
 use super::lexer::{Lexer, Symbol, Token, TokenKind};
 use super::literal::{bit_bytes, hex_bytes, unquote, variable_name};
-use super::program::scope::Scope;
 use super::reserved::is_reserved;
+use super::scope::Scope;
 
 /// The result of a rule of the grammar.
 pub type Parsed<T> = Result<T, MysqlError>;

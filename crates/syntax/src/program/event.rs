@@ -5,7 +5,7 @@ use super::super::ast::{
     Schedule, StatementKind,
 };
 use super::super::cursor::{Parsed, Parser};
-use super::scope::Scope;
+use super::super::scope::Scope;
 use leafline_types::error::MysqlError;
 
 impl Parser<'_> {

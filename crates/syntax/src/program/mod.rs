@@ -10,7 +10,6 @@
 //! | `declare` | DECLARE |
 //! | `condition` | SIGNAL and RESIGNAL, the values of conditions |
 //! | `diagnostics` | GET DIAGNOSTICS |
-//! | `scope` | the names that are declared where the parser stands |
 //! | `restriction` | the statements that a program may not contain |
 
 mod compound;
@@ -20,7 +19,7 @@ mod diagnostics;
 mod event;
 mod restriction;
 mod routine;
-pub(crate) mod scope;
+
 mod text;
 mod trigger;
 
@@ -29,8 +28,8 @@ use super::ast::{
 };
 use super::cursor::{Parsed, Parser, check_name};
 use super::lexer::{Symbol, TokenKind};
+use super::scope::{ProgramContext, Scope};
 use leafline_types::error::MysqlError;
-use scope::{ProgramContext, Scope};
 
 const KINDS: [(&str, ProgramKind); 4] = [
     ("PROCEDURE", ProgramKind::Procedure),

@@ -97,6 +97,7 @@ fn rank(kind: &StatementKind) -> Option<u8> {
         }
         Flush(_) => FLUSH,
         CreateTable(create) if create.temporary => return None,
+        CreateTableLike(create) if create.temporary => return None,
         DropTable(drop) if drop.temporary => return None,
         CreateDatabase(_)
         | AlterDatabase(_)
