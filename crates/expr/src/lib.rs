@@ -75,8 +75,8 @@ pub use eval::{
 };
 pub use function::{Function, Volatility};
 pub use ir::{
-    ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, FunctionId, InSet, ProgramCall, ProgramName, RowColumn, RowList, Subquery,
-    SubqueryUse, When,
+    ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, FunctionId, InSet, ProgramCall, ProgramName,
+    RowColumn, RowList, Subquery, SubqueryUse, When,
 };
 pub use like::LikePattern;
 pub use locale::{TimeNames, locale_name};

@@ -58,7 +58,11 @@ const LONGEST_LITERAL: usize = 64 << 10;
 fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
     let mut constant = !matches!(
         e.kind,
-        ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Outer(_) | ExprKind::Subquery(_) | ExprKind::Program(_)
+        ExprKind::Literal(_)
+            | ExprKind::Column(_)
+            | ExprKind::Outer(_)
+            | ExprKind::Subquery(_)
+            | ExprKind::Program(_)
     );
     e.for_each_child(&mut |child| constant &= child.as_literal().is_some());
     if !constant {

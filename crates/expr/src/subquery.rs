@@ -44,7 +44,8 @@ impl Expr {
     /// Whether it can be computed when a plan is made: it contains no subquery, no call of a stored function, and no value of
     /// an enclosing query's row.
     pub fn is_constant_for_planning(&self) -> bool {
-        !self.any(&mut |e| matches!(e.kind, ExprKind::Outer(_) | ExprKind::Subquery(_) | ExprKind::Program(_)))
+        !self
+            .any(&mut |e| matches!(e.kind, ExprKind::Outer(_) | ExprKind::Subquery(_) | ExprKind::Program(_)))
     }
 
     /// Whether it contains a subquery or a call of a stored function: evaluating it runs plans.

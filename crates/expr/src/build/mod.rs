@@ -43,9 +43,9 @@ use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 pub use adapted::{number_of_text, reads_text_as_number};
 pub(crate) use arithmetic::{SHOWN, quotient_digits};
 pub use arithmetic::{arithmetic, negate, operand_of_rounding, shown, signed, without_rounding};
-pub use call::{is_function, 
+pub use call::{
     TrimSide, bits, call, characters, condition_count, date_add, extract, get_format,
-    has_no_operand_collation, interval_of, invert_bits, member_of, timestamp_diff, trim,
+    has_no_operand_collation, interval_of, invert_bits, is_function, member_of, timestamp_diff, trim,
 };
 pub use cast::{CastTarget, cast, collate};
 pub use charset::convert_using;

@@ -101,12 +101,8 @@ pub trait ProgramRunner {
     ///
     /// # Errors
     /// Errors of the function's statements.
-    fn call(
-        &self,
-        call: &ProgramCall,
-        args: &[Value],
-        cx: &mut EvalContext<'_>,
-    ) -> Result<Value, MysqlError>;
+    fn call(&self, call: &ProgramCall, args: &[Value], cx: &mut EvalContext<'_>)
+    -> Result<Value, MysqlError>;
 }
 
 /// The context of one execution of a statement, for its expressions.

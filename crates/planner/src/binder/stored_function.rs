@@ -35,7 +35,12 @@ impl ExpressionBinder<'_, '_, '_> {
         if function.parameters != args.len() {
             let ProgramName { database, name } = &*function.name;
             let name = format!("{database}.{name}");
-            return Err(MysqlError::wrong_routine_argument_count("FUNCTION", name, function.parameters, args.len()));
+            return Err(MysqlError::wrong_routine_argument_count(
+                "FUNCTION",
+                name,
+                function.parameters,
+                args.len(),
+            ));
         }
         let args = self.list(args)?;
         let is_constant = args.iter().all(|arg| arg.is_constant() && arg.is_constant_for_planning());

@@ -1,15 +1,15 @@
 //! The state that a statement owns from its first batch of rows to its last.
 
 use super::Session;
-use super::inner::Calls;
 use super::context::{Now, SessionView, StatementContext, StoreRules};
+use super::inner::Calls;
 use leafline_access::{Budget, ScanPiece};
 use leafline_executor::{ExecutionContext, Part, Profile, Runner, StatementLocks, Subplans};
 use leafline_expr::{CallState, EvalContext, ProgramRunner};
 use leafline_planner::plan::PlanParts;
 use leafline_table::{ReadView, Transaction};
-use leafline_types::{MysqlError, Value};
 use leafline_types::memory::MemoryBudget;
+use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
 /// One execution of a statement. The session lends its diagnostics and counters for each call, so that it is
@@ -179,7 +179,13 @@ impl Execution {
             locks: &session.locks,
             cancel: &session.cancel,
         };
-        let mut cx = StatementContext { exec, session: view, rules: self.rules, now: self.now, programs: host.as_ref() };
+        let mut cx = StatementContext {
+            exec,
+            session: view,
+            rules: self.rules,
+            now: self.now,
+            programs: host.as_ref(),
+        };
         let result = step(&mut cx);
         self.state = std::mem::take(&mut cx.exec.eval.state);
         if let (Some(calls), Some(host)) = (&mut calls, host) {

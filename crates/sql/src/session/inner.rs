@@ -103,9 +103,8 @@ impl ProgramRunner for CallHost {
         {
             return Ok(value.clone());
         }
-        let value = self.run(&mut cx.state.variables, cx.warnings, |inner| {
-            program::call_function(inner, call, args)
-        })?;
+        let value = self
+            .run(&mut cx.state.variables, cx.warnings, |inner| program::call_function(inner, call, args))?;
         if !call.is_volatile {
             self.kept.borrow_mut().push((call.clone(), value.clone()));
         }

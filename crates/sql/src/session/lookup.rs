@@ -2,10 +2,10 @@
 
 use super::Session;
 use crate::information_schema::{self, SystemView};
+use crate::program;
 use crate::settings::Modes;
 use crate::settings::variables::{Scope, Variable, find};
 use leafline_planner::SystemRows;
-use crate::program;
 use leafline_planner::binder::{BindContext, CatalogLookup, StoredFunction, VariableLookup};
 use leafline_syntax::ast::VariableScope;
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};

@@ -144,7 +144,9 @@ impl Session {
             return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
         }
         if parts.calls_programs {
-            return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that calls stored functions"));
+            return Err(MysqlError::not_supported(
+                "EXPLAIN ANALYZE of a statement that calls stored functions",
+            ));
         }
         let view = self.read_view();
         let mut execution =
