@@ -75,7 +75,7 @@ struct BlockScope {
     variables: HashMap<String, Variable>,
     conditions: HashMap<String, ConditionValue>,
     cursors: HashSet<String>,
-    handled: Vec<ConditionValue>,
+    handled: HashSet<(u16, [u8; 5])>,
     stage: Stage,
 }
 
@@ -100,6 +100,18 @@ pub(crate) struct Scope {
 /// The form of a name that is compared.
 fn folded(name: &str) -> String {
     name.to_lowercase()
+}
+
+/// A key that two conditions share if a block may not handle both: a number, which is never 0, or a state. The classes
+/// have states that no condition has.
+fn handled_key(value: &ConditionValue) -> (u16, [u8; 5]) {
+    match value {
+        ConditionValue::Number(number) => (*number, [0; 5]),
+        ConditionValue::State(state) => (0, *state),
+        ConditionValue::Warning => (0, *b"01..."),
+        ConditionValue::NotFound => (0, *b"02..."),
+        ConditionValue::Exception | ConditionValue::Name(_) => (0, *b"....."),
+    }
 }
 
 impl Scope {
@@ -236,13 +248,11 @@ impl Scope {
     }
 
     /// Adds a condition that a handler of the block handles (error 1413). `value` is no name.
-    pub(crate) fn add_handled(&mut self, value: ConditionValue) -> Checked<()> {
-        let block = &mut self.innermost;
-        if block.handled.contains(&value) {
-            return Err(MysqlError::duplicate_handler());
+    pub(crate) fn add_handled(&mut self, value: &ConditionValue) -> Checked<()> {
+        match self.innermost.handled.insert(handled_key(value)) {
+            true => Ok(()),
+            false => Err(MysqlError::duplicate_handler()),
         }
-        block.handled.push(value);
-        Ok(())
     }
 
     /// Checks that a variable or condition may still be declared (error 1337).

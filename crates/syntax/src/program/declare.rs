@@ -102,7 +102,7 @@ impl Parser<'_> {
         } else {
             self.condition_code()?
         };
-        self.scope_of_body()?.add_handled(value.clone())?;
+        self.scope_of_body()?.add_handled(&value)?;
         Ok(value)
     }
 }
