@@ -36,6 +36,7 @@ mod optimizer_trace;
 mod plan_facts;
 mod plans;
 mod program;
+mod program_text;
 mod properties;
 mod resource_group;
 pub mod result;

@@ -10,8 +10,8 @@ use super::error::{syntax_error, unsupported};
 use super::lex_mode::LexMode;
 use super::lexer::{Lexer, Symbol, Token, TokenKind};
 use super::literal::{bit_bytes, hex_bytes, unquote, variable_name};
-use super::program::scope::Scope;
 use super::reserved::is_reserved;
+use super::scope::Scope;
 
 /// The result of a rule of the grammar.
 pub type Parsed<T> = Result<T, MysqlError>;
@@ -129,12 +129,22 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(sql: &'a str, mode: LexMode, limits: ParseLimits<'a>) -> Parsed<Self> {
-        Ok(Parser {
+        Ok(Parser::at(sql, mode, limits, (tokens_within(sql, mode, limits)?, 0)))
+    }
+
+    /// Makes a parser over the tokens of `sql`, at one of them.
+    pub(super) fn at(
+        sql: &'a str,
+        mode: LexMode,
+        limits: ParseLimits<'a>,
+        (tokens, position): (Vec<Token>, usize),
+    ) -> Self {
+        Parser {
             sql,
             mode,
-            tokens: tokens_within(sql, mode, limits)?,
+            tokens,
             limits,
-            position: 0,
+            position,
             parameters: 0,
             assigns_variables: false,
             into: None,
@@ -147,7 +157,12 @@ impl<'a> Parser<'a> {
             concatenations: Vec::new(),
             high_negations: Vec::new(),
             height: 0,
-        })
+        }
+    }
+
+    /// Gives the tokens back.
+    pub(super) fn into_tokens(self) -> Vec<Token> {
+        self.tokens
     }
 
     // --- looking ---

@@ -1,6 +1,8 @@
 //! GRANT and REVOKE.
 
-use super::ast::{AccountName, Grant, GrantLevel, PrivilegeList, Revoke, StatementKind, TableName};
+use super::ast::{
+    AccountName, Grant, GrantLevel, PrivilegeList, ProgramKind, Revoke, StatementKind, TableName,
+};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 use crate::Privilege;
@@ -145,8 +147,10 @@ impl Parser<'_> {
     }
 
     fn grant_level(&mut self) -> Parsed<GrantLevel> {
-        if self.at_any_word(&["FUNCTION", "PROCEDURE"]) && !self.is_symbol_at(1, Symbol::Dot) {
-            return self.refuse("privileges on routines");
+        for (word, kind) in [("PROCEDURE", ProgramKind::Procedure), ("FUNCTION", ProgramKind::Function)] {
+            if self.accept_word(word) {
+                return Ok(GrantLevel::Routine(kind, self.program_name()?));
+            }
         }
         if self.is_word_at(0, "TABLE") {
             self.advance();

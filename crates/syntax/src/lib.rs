@@ -15,7 +15,7 @@
 //! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
 //! | `partition` | PARTITION BY, ALTER TABLE .. PARTITION |
 //! | `stored` | expressions of a table's definition |
-//! | `program` | stored programs |
+//! | `program`, `scope` | stored programs; the names declared in a body |
 //! | `split` | scripts |
 //! | `privilege`, `text_format` | the privileges of GRANT, the file format of LOAD DATA |
 
@@ -50,6 +50,7 @@ mod query;
 mod quoted;
 mod reserved;
 mod resource_group;
+mod scope;
 mod set;
 pub mod shape;
 mod show;

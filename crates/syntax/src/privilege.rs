@@ -132,6 +132,8 @@ impl Privileges {
     pub const NONE: Privileges = Privileges(0);
     /// The privileges that can be granted on a table, without the right to grant.
     pub const OF_TABLES: Privileges = of_reach(&[Reach::Table]);
+    /// The privileges that can be granted on a stored procedure or function.
+    pub const OF_ROUTINES: Privileges = Privileges::of_both(Privilege::AlterRoutine, Privilege::Execute);
     /// The privileges that can be granted on a database.
     pub const OF_DATABASES: Privileges = of_reach(&[Reach::Table, Reach::Database]);
     /// All static privileges.

@@ -5,7 +5,7 @@
 //! several grants on databases have patterns that match a name, the most specific one counts, as in MySQL.
 
 use super::host::{ClientHost, LOCALHOST};
-use super::set::{AccountSet, literal_name};
+use super::set::{AccountSet, RoutineName, literal_name, routine_name};
 use crate::like::like_exactly;
 use crate::system_names;
 use leafline_planner::{Authority, definer_of};
@@ -14,6 +14,7 @@ use leafline_syntax::ast::AccountName;
 use leafline_syntax::{Privilege, Privileges};
 use leafline_table::ViewDef;
 use leafline_types::MysqlError;
+use leafline_types::words::ProgramKind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ struct Rights {
     /// Grants on databases, the more specific patterns first.
     databases: Vec<(String, Privileges)>,
     tables: BTreeMap<(String, String), Privileges>,
+    routines: BTreeMap<RoutineName, Privileges>,
     /// True if nothing is allowed until the password is changed.
     expired: bool,
 }
@@ -56,8 +58,12 @@ impl Access {
         let client = ClientHost::new(client);
         let is_the_same = set.ended.get(account).is_none_or(|&ended| ended <= admitted);
         let known = set.accounts.get(account).filter(|_| is_the_same);
-        let (databases, tables) = match known {
-            Some(_) => (set.databases_for(&account.user, &client), set.tables_for(&account.user, &client)),
+        let (databases, tables, routines) = match known {
+            Some(_) => (
+                set.databases_for(&account.user, &client),
+                set.tables_for(&account.user, &client),
+                set.routines_for(&account.user, &client),
+            ),
             None => Default::default(),
         };
         let rights = Rights {
@@ -66,6 +72,7 @@ impl Access {
             global: known.map_or(Privileges::NONE, |known| known.global),
             databases,
             tables,
+            routines,
             expired: known.is_some_and(|known| known.expired),
             set: set.clone(),
         };
@@ -88,6 +95,7 @@ impl Access {
             // Only grants of exactly this account count.
             of_definer.databases = rights.set.databases_of(definer);
             of_definer.tables = rights.set.tables_of(definer);
+            of_definer.routines = rights.set.routines_of(definer);
         }
         Ok(Some(access))
     }
@@ -146,6 +154,7 @@ impl Access {
         system_names::is_for_everybody(database)
             || self.on_database(database).has_any(Privileges::OF_DATABASES | Privilege::GrantOption)
             || rights.tables.iter().any(|((of, _), granted)| of == database && !granted.is_empty())
+            || rights.routines.iter().any(|((_, of, _), granted)| of == database && !granted.is_empty())
     }
 
     /// Error 1044 for this account and a database.
@@ -189,6 +198,35 @@ impl Access {
             true => Ok(()),
             false => Err(self.database_denied(database)),
         }
+    }
+
+    /// Privileges on a stored procedure or function.
+    pub(crate) fn on_routine(&self, kind: ProgramKind, database: &str, name: &str) -> Privileges {
+        let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
+        let granted = match rights.routines.is_empty() {
+            true => None,
+            false => rights.routines.get(&routine_name(kind, database, name)),
+        };
+        self.on_database(database) | granted.copied().unwrap_or(Privileges::NONE)
+    }
+
+    /// Checks that a privilege is granted on a stored procedure or function.
+    ///
+    /// # Errors
+    /// 1370.
+    pub(crate) fn check_routine(
+        &self,
+        wanted: Privilege,
+        kind: ProgramKind,
+        database: &str,
+        name: &str,
+    ) -> Result<(), MysqlError> {
+        if self.on_routine(kind, database, name).has(wanted) {
+            return Ok(());
+        }
+        let (user, host) = self.user_and_client();
+        let routine = format_args!("{database}.{name}");
+        Err(MysqlError::routine_denied(wanted.name().to_lowercase(), user, host, routine))
     }
 
     /// Checks that at least one of `wanted` is granted globally.

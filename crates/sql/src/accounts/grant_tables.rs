@@ -12,7 +12,7 @@ pub(crate) const DATABASES: &str = "db";
 pub(crate) const TABLES: &str = "tables_priv";
 pub(crate) const DYNAMIC: &str = "global_grants";
 const COLUMNS: &str = "columns_priv";
-const ROUTINES: &str = "procs_priv";
+pub(crate) const ROUTINES: &str = "procs_priv";
 
 /// Greatest length of a host, in characters: as in MySQL 5.7. With 255 characters keys would not fit pages of
 /// 4 KiB.
@@ -101,6 +101,13 @@ pub(crate) const TABLE_PRIVILEGES: [(&str, Privilege); 13] = [
     ("Create View", Privilege::CreateView),
     ("Show view", Privilege::ShowView),
     ("Trigger", Privilege::Trigger),
+];
+
+/// The members of `procs_priv.Proc_priv`, in MySQL's order.
+pub(crate) const ROUTINE_PRIVILEGES: [(&str, Privilege); 3] = [
+    ("Execute", Privilege::Execute),
+    ("Alter Routine", Privilege::AlterRoutine),
+    ("Grant", Privilege::GrantOption),
 ];
 
 fn text(name: &str, len: u32) -> ColumnDef {
@@ -193,7 +200,8 @@ fn set(name: &str, members: &[&str]) -> ColumnDef {
     ColumnDef::new(name, SqlType::Set(members.into()), false, Collation::Utf8mb3GeneralCi)
 }
 
-/// MySQL's tables of privileges on columns and routines, which stay empty. Tools ask for them.
+/// MySQL's tables of privileges on columns, which stays empty, and on routines. Databases from before routines have both,
+/// empty.
 pub(crate) fn empty_tables() -> [TableSpec; 2] {
     let moment =
         || ColumnDef::new("Timestamp", SqlType::DateTime { fsp: 0 }, true, Collation::Utf8mb3GeneralCi);
@@ -208,7 +216,7 @@ pub(crate) fn empty_tables() -> [TableSpec; 2] {
     of_routines.push(ColumnDef::new("Routine_type", kind, false, Collation::Utf8mb3GeneralCi));
     of_routines.extend([
         text("Grantor", 288),
-        set("Proc_priv", &["Execute", "Alter Routine", "Grant"]),
+        set("Proc_priv", &ROUTINE_PRIVILEGES.map(|(name, _)| name)),
         moment(),
     ]);
     [

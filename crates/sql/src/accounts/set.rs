@@ -8,6 +8,7 @@ use super::password::StoredPassword;
 use leafline_syntax::AccountId;
 use leafline_syntax::Privileges;
 use leafline_types::DateTime;
+use leafline_types::words::ProgramKind;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -57,7 +58,7 @@ impl Account {
     }
 }
 
-/// Privileges on a table.
+/// Privileges on a table or routine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct TableGrant {
     pub(crate) privileges: Privileges,
@@ -71,12 +72,23 @@ pub(crate) type DatabaseKey = (AccountId, String);
 /// The grantee, a database and a table.
 pub(crate) type TableKey = (AccountId, String, String);
 
+/// Kind, database and name, in lower case, of a routine.
+pub(crate) type RoutineName = (ProgramKind, String, String);
+/// The grantee and a routine.
+pub(crate) type RoutineKey = (AccountId, RoutineName);
+
+/// The name by which grants on a routine are kept.
+pub(crate) fn routine_name(kind: ProgramKind, database: &str, name: &str) -> RoutineName {
+    (kind, database.to_owned(), name.to_lowercase())
+}
+
 /// The accounts.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct AccountSet {
     pub(crate) accounts: BTreeMap<AccountId, Account>,
     pub(crate) databases: BTreeMap<DatabaseKey, Privileges>,
     pub(crate) tables: BTreeMap<TableKey, TableGrant>,
+    pub(crate) routines: BTreeMap<RoutineKey, TableGrant>,
     /// Dropped accounts, each with the version of the first set without it. A session admitted before that
     /// version has no part in a new account of the same name.
     pub(crate) ended: BTreeMap<AccountId, u64>,
@@ -146,6 +158,27 @@ impl AccountSet {
         found.into_iter().map(|(key, (_, privileges))| (key, privileges)).collect()
     }
 
+    /// Grants on routines of a client logged in as `user`.
+    pub(crate) fn routines_for(&self, user: &str, client: &ClientHost) -> BTreeMap<RoutineName, Privileges> {
+        let mut found: BTreeMap<RoutineName, (&str, Privileges)> = BTreeMap::new();
+        for ((id, routine), grant) in &self.routines {
+            if id.user != user || !HostPattern::new(&id.host).matches(client) {
+                continue;
+            }
+            let known = found.get(routine);
+            if known.is_none_or(|(host, _)| more_specific(&id.host, host) == Ordering::Less) {
+                found.insert(routine.clone(), (&id.host, grant.privileges));
+            }
+        }
+        found.into_iter().map(|(routine, (_, privileges))| (routine, privileges)).collect()
+    }
+
+    /// Grants on routines of exactly this account.
+    pub(crate) fn routines_of(&self, account: &AccountId) -> BTreeMap<RoutineName, Privileges> {
+        let found = self.routines.iter().filter(|((id, _), _)| id == account);
+        found.map(|((_, routine), grant)| (routine.clone(), grant.privileges)).collect()
+    }
+
     /// Database grants of exactly this account: patterns, the more specific first.
     pub(crate) fn databases_of(&self, account: &AccountId) -> Vec<(String, Privileges)> {
         let found = self.databases.iter().filter(|((id, _), _)| id == account);
@@ -175,6 +208,8 @@ impl AccountSet {
         let tables = std::mem::take(&mut self.tables).into_iter();
         self.tables =
             tables.map(|((id, database, table), granted)| ((other(id), database, table), granted)).collect();
+        let routines = std::mem::take(&mut self.routines).into_iter();
+        self.routines = routines.map(|((id, routine), granted)| ((other(id), routine), granted)).collect();
     }
 
     /// Removes an account and its grants.
@@ -182,6 +217,7 @@ impl AccountSet {
         self.accounts.remove(id);
         self.databases.retain(|(of, _), _| of != id);
         self.tables.retain(|(of, ..), _| of != id);
+        self.routines.retain(|(of, _), _| of != id);
     }
 }
 

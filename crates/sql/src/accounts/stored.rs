@@ -6,7 +6,8 @@
 //! | `global_grants` | a dynamic privilege |
 //! | `db` | privileges on databases whose names match a pattern |
 //! | `tables_priv` | privileges on a table |
-//! | `columns_priv`, `procs_priv` | none: Leafline has no privileges on columns and routines |
+//! | `procs_priv` | privileges on a stored procedure or function |
+//! | `columns_priv` | none: Leafline has no privileges on columns |
 //!
 //! One transaction writes all rows. The only change of these rows that a statement may make is an INSERT, as
 //! in a dump of all databases; other changes fail with 1142. A row that could not be read back
@@ -25,11 +26,12 @@
 use super::Accounts;
 use super::grant_tables::*;
 use super::password::{AuthPlugin, StoredPassword};
-use super::set::{Account, AccountSet, Secret, TableGrant};
+use super::set::{Account, AccountSet, Secret, TableGrant, routine_name};
 use crate::system_table::{self, SYSTEM_DATABASE};
 use leafline_syntax::AccountId;
 use leafline_syntax::{Privilege, Privileges};
 use leafline_table::{Engine, Isolation, TableSpec, TxnMode};
+use leafline_types::words::ProgramKind;
 use leafline_types::{DateTime, MysqlError, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,11 +129,17 @@ fn stored_secret(plugin: &str, secret: Option<&str>) -> Secret {
     }
 }
 
-/// The key of a row: the texts of these columns.
+/// The key of a row: the texts of these columns, or the number of an ENUM value.
 fn key_of(row: &[Value], columns: &[usize]) -> Vec<String> {
-    let text = |column: &usize| row.get(*column).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |column: &usize| match row.get(*column) {
+        Some(Value::UInt(number)) => number.to_string(),
+        other => other.and_then(Value::as_str).unwrap_or_default().to_owned(),
+    };
     columns.iter().map(text).collect()
 }
+
+/// The positions of the key columns of `procs_priv`.
+const ROUTINE_KEY: &[usize] = &[0, 1, 2, 3, 4];
 
 /// A table, the positions of its key columns, and its rows by key.
 type Wanted = (TableSpec, &'static [usize], BTreeMap<Vec<String>, Row>);
@@ -162,10 +170,24 @@ fn rows_of(set: &AccountSet) -> [Wanted; 6] {
         row.extend([seconds(grant.granted), Value::UInt(bits.map(|(at, _)| 1 << at).sum())]);
         row
     });
+    let granted_routines = set.routines.iter().map(|((id, (kind, database, name)), grant)| {
+        let mut row: Row = [&id.host, database, &id.user, name].map(|name| string(name)).into();
+        let bits = ROUTINE_PRIVILEGES.iter().enumerate();
+        let bits = bits.filter(|(_, (_, privilege))| grant.privileges.has(*privilege));
+        row.extend([
+            Value::UInt(1 + u64::from(*kind == ProgramKind::Procedure)),
+            string(&grant.grantor),
+            Value::UInt(bits.map(|(at, _)| 1 << at).sum()),
+            seconds(grant.granted),
+        ]);
+        row
+    });
+    let routine_rows: BTreeMap<Vec<String>, Row> =
+        granted_routines.map(|row| (key_of(&row, ROUTINE_KEY), row)).collect();
     let [columns, routines] = empty_tables();
     [
         wanted(columns, &[], Vec::new()),
-        wanted(routines, &[], Vec::new()),
+        (routines, ROUTINE_KEY, routine_rows),
         wanted(user_table(USER), &[0, 1], users),
         wanted(dynamic_table(), &[0, 1, 2], dynamic),
         wanted(database_table(), &[0, 1, 2], databases.collect()),
@@ -233,6 +255,9 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     for row in rows(engine, TABLES)? {
         read_table(&mut set, &row).ok_or_else(|| unreadable(TABLES))?;
     }
+    for row in rows(engine, ROUTINES)? {
+        read_routine(&mut set, &row).ok_or_else(|| unreadable(ROUTINES))?;
+    }
     if engine.catalog().table(SYSTEM_DATABASE, DYNAMIC).is_none() {
         complete(engine, &mut set)?;
     } else {
@@ -265,6 +290,7 @@ pub(crate) fn is_readable(table: &str, row: &[Value]) -> bool {
         DYNAMIC => read_dynamic(&mut set, row),
         DATABASES => read_database(&mut set, row),
         TABLES => read_table(&mut set, row),
+        ROUTINES => read_routine(&mut set, row),
         _ => None,
     };
     read.is_some()
@@ -314,6 +340,21 @@ fn read_table(set: &mut AccountSet, row: &[Value]) -> Option<()> {
     };
     let id = AccountId::new(user.as_str()?, host.as_str()?);
     set.tables.insert((id, database.as_str()?.into(), table.as_str()?.into()), grant);
+    Some(())
+}
+
+fn read_routine(set: &mut AccountSet, row: &[Value]) -> Option<()> {
+    let [host, database, user, name, kind, grantor, privileges, since] = row else { return None };
+    let (Value::UInt(kind), Value::UInt(bits)) = (kind, privileges) else { return None };
+    let kind = if *kind == 2 { ProgramKind::Procedure } else { ProgramKind::Function };
+    let chosen = ROUTINE_PRIVILEGES.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+    let grant = TableGrant {
+        privileges: chosen.map(|(_, (_, privilege))| *privilege).collect(),
+        grantor: grantor.as_str()?.into(),
+        granted: moment(Some(since)),
+    };
+    let id = AccountId::new(user.as_str()?, host.as_str()?);
+    set.routines.insert((id, routine_name(kind, database.as_str()?, name.as_str()?)), grant);
     Some(())
 }
 

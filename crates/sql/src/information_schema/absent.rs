@@ -1,5 +1,5 @@
-//! Tables that are always empty: Leafline has no triggers, events, routines, tablespaces and column
-//! privileges, and its logs are files.
+//! Tables that are always empty: Leafline has no column privileges, the files of its tables have no names of their
+//! own, and its logs are files.
 
 use super::{
     Columns, Rows, SystemView, count_column, name_column, nullable_name, number_column, text_column,
@@ -53,119 +53,6 @@ pub(super) fn column_privileges() -> Columns {
         "COLUMN_NAME",
         "PRIVILEGE_TYPE",
         "IS_GRANTABLE",
-    ])
-}
-
-pub(super) fn events() -> Columns {
-    named(&[
-        "EVENT_CATALOG",
-        "EVENT_SCHEMA",
-        "EVENT_NAME",
-        "DEFINER",
-        "TIME_ZONE",
-        "EVENT_BODY",
-        "EVENT_DEFINITION",
-        "EVENT_TYPE",
-        "EXECUTE_AT",
-        "INTERVAL_VALUE",
-        "INTERVAL_FIELD",
-        "SQL_MODE",
-        "STARTS",
-        "ENDS",
-        "STATUS",
-        "ON_COMPLETION",
-        "CREATED",
-        "LAST_ALTERED",
-        "LAST_EXECUTED",
-        "EVENT_COMMENT",
-        "ORIGINATOR",
-        "CHARACTER_SET_CLIENT",
-        "COLLATION_CONNECTION",
-        "DATABASE_COLLATION",
-    ])
-}
-
-pub(super) fn triggers() -> Columns {
-    named(&[
-        "TRIGGER_CATALOG",
-        "TRIGGER_SCHEMA",
-        "TRIGGER_NAME",
-        "EVENT_MANIPULATION",
-        "EVENT_OBJECT_CATALOG",
-        "EVENT_OBJECT_SCHEMA",
-        "EVENT_OBJECT_TABLE",
-        "ACTION_ORDER",
-        "ACTION_CONDITION",
-        "ACTION_STATEMENT",
-        "ACTION_ORIENTATION",
-        "ACTION_TIMING",
-        "ACTION_REFERENCE_OLD_TABLE",
-        "ACTION_REFERENCE_NEW_TABLE",
-        "ACTION_REFERENCE_OLD_ROW",
-        "ACTION_REFERENCE_NEW_ROW",
-        "CREATED",
-        "SQL_MODE",
-        "DEFINER",
-        "CHARACTER_SET_CLIENT",
-        "COLLATION_CONNECTION",
-        "DATABASE_COLLATION",
-    ])
-}
-
-pub(super) fn routines() -> Columns {
-    named(&[
-        "SPECIFIC_NAME",
-        "ROUTINE_CATALOG",
-        "ROUTINE_SCHEMA",
-        "ROUTINE_NAME",
-        "ROUTINE_TYPE",
-        "DATA_TYPE",
-        "CHARACTER_MAXIMUM_LENGTH",
-        "CHARACTER_OCTET_LENGTH",
-        "NUMERIC_PRECISION",
-        "NUMERIC_SCALE",
-        "DATETIME_PRECISION",
-        "CHARACTER_SET_NAME",
-        "COLLATION_NAME",
-        "DTD_IDENTIFIER",
-        "ROUTINE_BODY",
-        "ROUTINE_DEFINITION",
-        "EXTERNAL_NAME",
-        "EXTERNAL_LANGUAGE",
-        "PARAMETER_STYLE",
-        "IS_DETERMINISTIC",
-        "SQL_DATA_ACCESS",
-        "SQL_PATH",
-        "SECURITY_TYPE",
-        "CREATED",
-        "LAST_ALTERED",
-        "SQL_MODE",
-        "ROUTINE_COMMENT",
-        "DEFINER",
-        "CHARACTER_SET_CLIENT",
-        "COLLATION_CONNECTION",
-        "DATABASE_COLLATION",
-    ])
-}
-
-pub(super) fn parameters() -> Columns {
-    named(&[
-        "SPECIFIC_CATALOG",
-        "SPECIFIC_SCHEMA",
-        "SPECIFIC_NAME",
-        "ORDINAL_POSITION",
-        "PARAMETER_MODE",
-        "PARAMETER_NAME",
-        "DATA_TYPE",
-        "CHARACTER_MAXIMUM_LENGTH",
-        "CHARACTER_OCTET_LENGTH",
-        "NUMERIC_PRECISION",
-        "NUMERIC_SCALE",
-        "DATETIME_PRECISION",
-        "CHARACTER_SET_NAME",
-        "COLLATION_NAME",
-        "DTD_IDENTIFIER",
-        "ROUTINE_TYPE",
     ])
 }
 

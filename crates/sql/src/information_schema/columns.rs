@@ -110,6 +110,23 @@ fn row(
         None | Some(DefaultValue::Constant(Value::Null) | DefaultValue::Dropped) => Value::Null,
         Some(default) => text(&*default_text(default, ty, false, zone)),
     };
+    let [database, table] = table;
+    let named = [CATALOG, database, table, &column.name].map(text);
+    let is = [Value::UInt(at as u64 + 1), default, yes_no(column.nullable)];
+    let attributes = [
+        text(key),
+        text(extra(column).as_str()),
+        text(privileges),
+        text(column.comment.as_str()),
+        text(column.generated.as_ref().map_or("", |generated| &generated.expression)),
+        Value::Null,
+    ];
+    [&named[..], &is, &type_values(column), &attributes].concat()
+}
+
+/// The values that describe a type: its name, lengths, digits, character set, collation, and the type in full.
+pub(super) fn type_values(column: &ColumnDef) -> [Value; 9] {
+    let ty = &column.ty;
     let (characters, bytes) = lengths(column).map_or((Value::Null, Value::Null), |(characters, bytes)| {
         (Value::Int(characters.into()), Value::Int(bytes.into()))
     });
@@ -122,12 +139,7 @@ fn row(
     };
     let of_text = ty.is_character() || ty.has_members();
     let collation = of_text.then_some(column.collation);
-    let [database, table] = table;
-    let named = [CATALOG, database, table, &column.name].map(text);
-    let is = [
-        Value::UInt(at as u64 + 1),
-        default,
-        yes_no(column.nullable),
+    [
         text(data_type(ty).as_str()),
         characters,
         bytes,
@@ -137,14 +149,7 @@ fn row(
         text(collation.map(|collation| collation.charset().name())),
         text(collation.map(|collation| collation.name())),
         text(ty.to_string().as_str()),
-        text(key),
-        text(extra(column).as_str()),
-        text(privileges),
-        text(column.comment.as_str()),
-        text(column.generated.as_ref().map_or("", |generated| &generated.expression)),
-        Value::Null,
-    ];
-    [&named[..], &is].concat()
+    ]
 }
 
 /// The name of a type without lengths and attributes.

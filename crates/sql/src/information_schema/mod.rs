@@ -8,6 +8,7 @@ mod column_statistics;
 pub(crate) mod columns;
 mod connect_attributes;
 mod constraints;
+mod events;
 mod index_statistics;
 mod index_usage;
 mod keywords;
@@ -16,6 +17,7 @@ mod partitions;
 mod privileges;
 mod process_list;
 mod resource_groups;
+pub(crate) mod routines;
 mod schemata;
 mod server;
 mod sizes;
@@ -25,6 +27,7 @@ mod system_view;
 pub(crate) mod tables;
 mod tablespaces;
 mod transactions;
+mod triggers;
 mod views;
 mod visible;
 
@@ -90,7 +93,7 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("COLUMN_PRIVILEGES", absent::column_privileges, absent::rows),
     standard("COLUMN_STATISTICS", column_statistics::columns, column_statistics::rows),
     standard("ENGINES", server::engine_columns, server::engine_rows),
-    standard("EVENTS", absent::events, absent::rows),
+    standard("EVENTS", events::columns, events::rows),
     standard("FILES", absent::files, absent::rows),
     standard("INNODB_INDEX_STATS", index_statistics::columns, index_statistics::rows),
     standard("INNODB_TABLESPACES", tablespaces::columns, tablespaces::rows),
@@ -98,20 +101,20 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("KEYWORDS", keywords::columns, keywords::rows),
     standard("KEY_COLUMN_USAGE", constraints::key_columns, constraints::key_rows),
     standard("OPTIMIZER_TRACE", optimizer_trace::columns, optimizer_trace::rows),
-    standard("PARAMETERS", absent::parameters, absent::rows),
+    standard("PARAMETERS", routines::parameter_columns, routines::parameter_rows),
     standard("PARTITIONS", partitions::columns, partitions::rows),
     standard("PLUGINS", server::plugin_columns, server::plugin_rows),
     standard("PROCESSLIST", process_list::columns, process_list::rows),
     standard("REFERENTIAL_CONSTRAINTS", constraints::referential_columns, constraints::referential_rows),
     standard("RESOURCE_GROUPS", resource_groups::columns, resource_groups::rows),
-    standard("ROUTINES", absent::routines, absent::rows),
+    standard("ROUTINES", routines::columns, routines::rows),
     standard("SCHEMATA", schemata::columns, schemata::rows),
     standard("SCHEMA_PRIVILEGES", server::database_privilege_columns, server::database_privilege_rows),
     standard("STATISTICS", statistics::columns, statistics::rows),
     standard("TABLES", tables::columns, tables::rows),
     standard("TABLE_CONSTRAINTS", constraints::table_columns, constraints::table_rows),
     standard("TABLE_PRIVILEGES", server::table_privilege_columns, server::table_privilege_rows),
-    standard("TRIGGERS", absent::triggers, absent::rows),
+    standard("TRIGGERS", triggers::columns, triggers::rows),
     standard("USER_PRIVILEGES", server::privilege_columns, server::privilege_rows),
     standard("VIEWS", views::columns, views::rows),
     Definition {
@@ -172,6 +175,16 @@ pub(crate) fn tables_of(database: &str) -> impl Iterator<Item = &'static Definit
 /// The system view of this name.
 pub(crate) fn definition(database: &str, name: &str) -> Option<&'static Definition> {
     tables_of(database).find(|table| table.name.eq_ignore_ascii_case(name))
+}
+
+/// The columns and the current rows of a view of `information_schema`.
+///
+/// # Errors
+/// 1109 for an unknown name; the errors of the view.
+pub(crate) fn contents(system: &SystemView<'_>, name: &str) -> Result<(Columns, Rows), MysqlError> {
+    let definition =
+        definition(STANDARD, name).ok_or_else(|| MysqlError::unknown_table_in(name, STANDARD))?;
+    Ok(((definition.columns)(), (definition.rows)(system)?))
 }
 
 /// The system view of this name, with its current rows.

@@ -357,15 +357,7 @@ impl Settings {
 
     /// Modes of the lexer, by `sql_mode`.
     pub fn lex_mode(&self) -> LexMode {
-        LexMode {
-            ansi_quotes: self.sql_mode.has(Modes::ANSI_QUOTES),
-            no_backslash_escapes: self.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
-            pipes_as_concat: self.sql_mode.has(Modes::PIPES_AS_CONCAT),
-            ignore_space: self.sql_mode.has(Modes::IGNORE_SPACE),
-            real_as_float: self.sql_mode.has(Modes::REAL_AS_FLOAT),
-            high_not_precedence: self.sql_mode.has(Modes::HIGH_NOT_PRECEDENCE),
-            no_directories: self.sql_mode.has(Modes::NO_DIR_IN_CREATE),
-        }
+        self.sql_mode.lex_mode()
     }
 
     /// The flags of `sql_mode` that change what expressions mean.

@@ -1,5 +1,6 @@
 //! `sql_mode`: its flags, by name and by number.
 
+use leafline_syntax::LexMode;
 use leafline_types::MysqlError;
 
 /// The flags of `sql_mode`, with the bits that they have in MySQL.
@@ -100,6 +101,24 @@ impl Modes {
             | Modes::ERROR_FOR_DIVISION_BY_ZERO.0
             | Modes::NO_ENGINE_SUBSTITUTION.0,
     );
+
+    /// MySQL's number for the flags.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The modes of the lexer.
+    pub fn lex_mode(self) -> LexMode {
+        LexMode {
+            ansi_quotes: self.has(Modes::ANSI_QUOTES),
+            no_backslash_escapes: self.has(Modes::NO_BACKSLASH_ESCAPES),
+            pipes_as_concat: self.has(Modes::PIPES_AS_CONCAT),
+            ignore_space: self.has(Modes::IGNORE_SPACE),
+            real_as_float: self.has(Modes::REAL_AS_FLOAT),
+            high_not_precedence: self.has(Modes::HIGH_NOT_PRECEDENCE),
+            no_directories: self.has(Modes::NO_DIR_IN_CREATE),
+        }
+    }
 
     /// True if all of `other` are set.
     pub fn has(self, other: Modes) -> bool {

@@ -1,5 +1,4 @@
-//! SHOW lists that are always empty, under MySQL's headings: triggers, events, routines, binary logs,
-//! replicas, profiles; and open tables, because Leafline keeps none open between statements.
+//! SHOW lists that are always empty, under MySQL's headings: binary logs, replicas, profiles; and open tables, because Leafline keeps none open between statements.
 
 use crate::result::{RowSet, column};
 use leafline_syntax::ast::NotThere;
@@ -30,54 +29,6 @@ fn of_slave(name: &str) -> String {
         name => name.replace("Source", "Master").replace("Replica_", "Slave_"),
     }
 }
-
-/// SHOW TRIGGERS.
-pub(super) const TRIGGERS: [&str; 11] = [
-    "Trigger",
-    "Event",
-    "Table",
-    "Statement",
-    "Timing",
-    "Created",
-    "sql_mode",
-    "Definer",
-    "character_set_client",
-    "collation_connection",
-    "Database Collation",
-];
-
-/// SHOW EVENTS.
-pub(super) const EVENTS: [&str; 15] = [
-    "Db",
-    "Name",
-    "Definer",
-    "Time zone",
-    "Type",
-    "Execute at",
-    "Interval value",
-    "Interval field",
-    "Starts",
-    "Ends",
-    "Status",
-    "Originator",
-    "character_set_client",
-    "collation_connection",
-    "Database Collation",
-];
-
-const ROUTINES: [&str; 11] = [
-    "Db",
-    "Name",
-    "Type",
-    "Definer",
-    "Modified",
-    "Created",
-    "Security_type",
-    "Comment",
-    "character_set_client",
-    "collation_connection",
-    "Database Collation",
-];
 
 const BINARY_LOG_STATUS: [&str; 5] =
     ["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"];

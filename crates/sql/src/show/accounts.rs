@@ -54,6 +54,10 @@ pub(super) fn grants(session: &Session, account: Option<&AccountName>) -> Result
         let on = format!("{}.{}", quoted(database), quoted(table));
         rows.push(vec![grant(granted.privileges, Some(Privileges::OF_TABLES), &on, &id)]);
     }
+    for ((_, (kind, database, name)), granted) in set.routines.iter().filter(|((of, _), _)| *of == id) {
+        let on = format!("{} {}.{}", kind.name(), quoted(database), quoted(name));
+        rows.push(vec![grant(granted.privileges, None, &on, &id)]);
+    }
     Ok(rows)
 }
 

@@ -6,6 +6,7 @@ mod bare_names;
 mod computed;
 mod databases;
 mod engine_status;
+mod programs;
 mod server;
 mod tables;
 mod views;
@@ -18,6 +19,7 @@ use crate::system_names;
 use bare_names::with_bare_names;
 use leafline_syntax::ast::{Ident, Show, ShowKind, TableName};
 use leafline_table::{TableDef, ViewDef};
+use leafline_types::words::ProgramKind;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -60,16 +62,14 @@ pub(crate) fn show(session: &Session, show: &Show) -> Result<RowSet, MysqlError>
         ShowKind::EngineStatus { name } => engine_status::engine_status(session, &name.value)?,
         ShowKind::ProcessList { full } => server::process_list(session, *full),
         ShowKind::Triggers { database } => {
-            database_name(session, database.as_ref())?;
-            RowSet::text(absent::TRIGGERS)
+            programs::triggers(session, &database_name(session, database.as_ref())?)?
         }
         ShowKind::Events { database } => {
-            database_name(session, database.as_ref())?;
-            RowSet::text(absent::EVENTS)
+            programs::events(session, &database_name(session, database.as_ref())?)?
         }
-        ShowKind::CreateProgram(..) | ShowKind::Procedures | ShowKind::Functions => {
-            return Err(MysqlError::not_supported("stored programs"));
-        }
+        ShowKind::Procedures => programs::routines(session, ProgramKind::Procedure)?,
+        ShowKind::Functions => programs::routines(session, ProgramKind::Function)?,
+        ShowKind::CreateProgram(kind, name) => programs::create(session, *kind, name)?,
         ShowKind::NotThere(what) => absent::list(*what),
         ShowKind::BinaryLogs => return Err(MysqlError::no_binary_logging()),
         ShowKind::Privileges => crate::accounts::privileges(),
@@ -88,6 +88,15 @@ pub(crate) fn show(session: &Session, show: &Show) -> Result<RowSet, MysqlError>
         _ => rows,
     };
     Ok(rows)
+}
+
+/// The place of the column that LIKE compares: the table of a trigger, the name of an event or routine, else the first.
+pub(crate) fn name_column(kind: &ShowKind) -> usize {
+    match kind {
+        ShowKind::Triggers { .. } => 2,
+        ShowKind::Events { .. } | ShowKind::Procedures | ShowKind::Functions => 1,
+        _ => 0,
+    }
 }
 
 /// Makes the names bare in the definition of SHOW CREATE, which is the second column.

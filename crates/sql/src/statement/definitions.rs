@@ -79,6 +79,9 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
         Some(_) if session.database() == Some(&drop.name.value) => session.forget_database(),
         Some(_) => {}
     }
+    if dropped.is_some() {
+        session.instance.accounts().forget_routines(|(_, database, _)| *database == drop.name.value)?;
+    }
     // The count has tables and views.
     let affected = dropped.map_or(0, |tables| tables + views) as u64;
     Ok(Done { affected, ..Done::default() })

@@ -35,6 +35,7 @@ mod change;
 mod create;
 pub(crate) mod definitions;
 pub(crate) mod evaluate;
+mod events;
 mod explained;
 pub(crate) mod handler;
 mod histograms;
@@ -189,7 +190,9 @@ impl Session {
             K::ImportTable { table, path } => transport::import_table(self, table.as_ref(), path).map(done),
             K::CreateView(create) => views::create_view(self, create, sql).map(done),
             K::DropView(drop) => views::drop_view(self, drop).map(done),
-            K::CreateProgram(_) | K::AlterProgram(_) | K::Call(_) | K::Signal(_) | K::GetDiagnostics(_) => {
+            K::CreateProgram(create) => programs::create(self, create, with_parameters).map(nothing),
+            K::AlterProgram(alter) => programs::alter(self, alter, with_parameters).map(nothing),
+            K::Call(_) | K::Signal(_) | K::GetDiagnostics(_) => {
                 Err(MysqlError::not_supported("stored programs"))
             }
             K::DropProgram(drop) => programs::drop(self, drop).map(nothing),

@@ -5,7 +5,7 @@ use crate::like::like;
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::show;
-use leafline_syntax::ast::{Show, ShowFilter};
+use leafline_syntax::ast::{Show, ShowFilter, ShowKind};
 use leafline_types::{MysqlError, Value};
 
 /// Runs a SHOW statement; `text` is the statement with its parameters.
@@ -13,7 +13,7 @@ pub(super) fn show(session: &mut Session, show: &Show, text: (&str, &[Value])) -
     let rows = show::show(session, show)?;
     match &show.filter {
         None => Ok(rows),
-        Some(filter) => filtered(session, rows, filter, text),
+        Some(filter) => filtered(session, rows, (&show.kind, filter), text),
     }
 }
 
@@ -21,13 +21,14 @@ pub(super) fn show(session: &mut Session, show: &Show, text: (&str, &[Value])) -
 fn filtered(
     session: &mut Session,
     mut rows: RowSet,
-    filter: &ShowFilter,
+    (kind, filter): (&ShowKind, &ShowFilter),
     text: (&str, &[Value]),
 ) -> Result<RowSet, MysqlError> {
     match filter {
         ShowFilter::Like(pattern) => {
+            let place = show::name_column(kind);
             rows.rows
-                .retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
+                .retain(|row| row.get(place).and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
         }
         ShowFilter::Where(condition) => {
             let keep = evaluate::over_rows(session, condition, text, &rows)?;

@@ -100,7 +100,7 @@ pub enum Declaration {
         /// The names.
         names: Vec<Ident>,
         /// Their type.
-        data_type: DataType,
+        data_type: Box<DataType>,
         /// DEFAULT, evaluated once for each name; without it NULL.
         default: Option<Expr>,
     },
@@ -129,7 +129,7 @@ pub enum Declaration {
 pub struct HandlerDeclaration {
     /// What follows the handler's body.
     pub action: HandlerAction,
-    /// The conditions it handles.
+    /// The conditions it handles, never names: the parser puts the value of a name's declaration.
     pub conditions: Vec<ConditionValue>,
     /// Its body.
     pub body: ProgramStatement,
@@ -151,7 +151,7 @@ pub enum ConditionValue {
     Number(u16),
     /// SQLSTATE [VALUE] 'xxxxx'.
     State([u8; 5]),
-    /// A name that DECLARE CONDITION gave.
+    /// A name that DECLARE CONDITION gave; only SIGNAL and RESIGNAL keep it.
     Name(Ident),
     /// SQLWARNING.
     Warning,

@@ -141,7 +141,7 @@ pub enum Schedule {
     /// EVERY amount unit.
     Every {
         /// The amount.
-        amount: Expr,
+        amount: Box<Expr>,
         /// The unit.
         unit: super::IntervalUnit,
         /// STARTS.

@@ -3,9 +3,51 @@
 use super::super::ast::{Block, Expr, Ident, ProgramKind, ProgramStatement, ProgramStatementKind};
 use super::super::cursor::{Parsed, Parser};
 use super::super::lexer::{Symbol, TokenKind};
-use super::scope::Scope;
+use super::super::scope::Scope;
 use leafline_types::error::MysqlError;
 use leafline_types::memory::server;
+
+/// Words that are names elsewhere, but no labels unless they are quoted.
+const NO_LABELS: &[&str] = &[
+    "ASCII",
+    "BEGIN",
+    "BYTE",
+    "CACHE",
+    "CHARSET",
+    "CHECKSUM",
+    "CLONE",
+    "COMMENT",
+    "COMMIT",
+    "CONTAINS",
+    "DEALLOCATE",
+    "DO",
+    "END",
+    "EXECUTE",
+    "FLUSH",
+    "FOLLOWS",
+    "HANDLER",
+    "HELP",
+    "IMPORT",
+    "INSTALL",
+    "LANGUAGE",
+    "NO",
+    "PRECEDES",
+    "PREPARE",
+    "REPAIR",
+    "RESET",
+    "RESTART",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "SHUTDOWN",
+    "SIGNED",
+    "SLAVE",
+    "START",
+    "STOP",
+    "TRUNCATE",
+    "UNICODE",
+    "UNINSTALL",
+    "XA",
+];
 
 impl Parser<'_> {
     /// Parses one statement of a body, without the semicolon after it.
@@ -25,6 +67,10 @@ impl Parser<'_> {
         let token = self.token(0);
         if token.kind != TokenKind::Word {
             return self.program_sql();
+        }
+        if self.is_symbol_at(1, Symbol::Colon) {
+            // A reserved word is no label.
+            return Err(self.syntax_error());
         }
         match self.text(token).to_ascii_uppercase().as_str() {
             "BEGIN" => self.block(None),
@@ -67,6 +113,9 @@ impl Parser<'_> {
 
     /// `label: BEGIN | LOOP | WHILE | REPEAT`.
     fn labelled(&mut self) -> Parsed<ProgramStatementKind> {
+        if self.at_any_word(NO_LABELS) {
+            return Err(self.syntax_error());
+        }
         let label = self.ident()?;
         self.expect_symbol(Symbol::Colon)?;
         let is_block = self.at_word("BEGIN");
@@ -240,8 +289,8 @@ impl Parser<'_> {
     /// `FETCH [[NEXT] FROM] cursor INTO variables`.
     fn fetch(&mut self) -> Parsed<ProgramStatementKind> {
         self.expect_word("FETCH")?;
-        if self.accept_words(&["NEXT", "FROM"]) || self.accept_word("FROM") {
-            // FROM cannot be a cursor's name, because it is reserved.
+        if !self.accept_words(&["NEXT", "FROM"]) {
+            self.accept_word("FROM");
         }
         let cursor = self.declared_cursor()?;
         self.expect_word("INTO")?;

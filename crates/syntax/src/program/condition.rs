@@ -73,6 +73,9 @@ impl Parser<'_> {
     /// Parses a literal, a variable or a name: the only values that SIGNAL and GET DIAGNOSTICS take.
     pub(super) fn simple_value(&mut self) -> Parsed<Expr> {
         let start = self.span();
+        if self.at_symbol(Symbol::LeftParen) {
+            return Err(self.syntax_error());
+        }
         let value = self.operand()?;
         let is_simple = matches!(
             value.kind,

@@ -5,7 +5,7 @@ use super::super::ast::{
 };
 use super::super::cursor::{Parsed, Parser};
 use super::super::lexer::Symbol;
-use super::scope::Variable;
+use super::super::scope::Variable;
 use leafline_types::error::MysqlError;
 
 impl Parser<'_> {
@@ -30,7 +30,7 @@ impl Parser<'_> {
         if self.accept_symbol(Symbol::Comma) {
             names.extend(self.comma_list(Self::ident)?);
         }
-        let data_type = self.data_type()?;
+        let data_type = Box::new(self.data_type()?);
         let default = self.optional_expression("DEFAULT")?;
         let variable = Variable::new(data_type.name, default.as_ref());
         let scope = self.scope_of_body()?;
@@ -90,23 +90,19 @@ impl Parser<'_> {
 
     /// Parses a condition of a handler, which no other handler of the block may have (error 1413).
     fn handled_condition(&mut self) -> Parsed<ConditionValue> {
-        let written = if self.accept_words(&["NOT", "FOUND"]) {
+        let value = if self.accept_words(&["NOT", "FOUND"]) {
             ConditionValue::NotFound
         } else if self.accept_word("SQLWARNING") {
             ConditionValue::Warning
         } else if self.accept_word("SQLEXCEPTION") {
             ConditionValue::Exception
         } else if self.is_ident_at(0) {
-            ConditionValue::Name(self.ident()?)
+            let name = self.ident()?;
+            self.scope_of_body()?.condition(&name)?
         } else {
             self.condition_code()?
         };
-        let scope = self.scope_of_body()?;
-        let value = match &written {
-            ConditionValue::Name(name) => scope.condition(name)?,
-            value => value.clone(),
-        };
-        scope.add_handled(value)?;
-        Ok(written)
+        self.scope_of_body()?.add_handled(&value)?;
+        Ok(value)
     }
 }

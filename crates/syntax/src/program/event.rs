@@ -1,11 +1,11 @@
 //! CREATE EVENT and ALTER EVENT.
 
 use super::super::ast::{
-    AlterEvent, AlterProgram, Event, EventStatus, ProgramForm, ProgramKind, ProgramStatement, Schedule,
-    StatementKind,
+    AlterEvent, AlterProgram, Event, EventStatus, IntervalUnit, ProgramForm, ProgramKind, ProgramStatement,
+    Schedule, StatementKind,
 };
 use super::super::cursor::{Parsed, Parser};
-use super::scope::Scope;
+use super::super::scope::Scope;
 use leafline_types::error::MysqlError;
 
 impl Parser<'_> {
@@ -62,8 +62,11 @@ impl Parser<'_> {
             return Ok(Schedule::At(self.expression()?));
         }
         self.expect_word("EVERY")?;
-        let amount = self.expression()?;
+        let amount = Box::new(self.expression()?);
         let unit = self.interval_unit()?;
+        if unit.parts().contains(&IntervalUnit::Microsecond) {
+            return self.refuse("MICROSECOND");
+        }
         let starts = self.optional_expression("STARTS")?;
         let ends = self.optional_expression("ENDS")?;
         Ok(Schedule::Every { amount, unit, starts, ends })

@@ -10,7 +10,6 @@
 //! | `declare` | DECLARE |
 //! | `condition` | SIGNAL and RESIGNAL, the values of conditions |
 //! | `diagnostics` | GET DIAGNOSTICS |
-//! | `scope` | the names that are declared where the parser stands |
 //! | `restriction` | the statements that a program may not contain |
 
 mod compound;
@@ -20,7 +19,7 @@ mod diagnostics;
 mod event;
 mod restriction;
 mod routine;
-pub(crate) mod scope;
+
 mod text;
 mod trigger;
 
@@ -29,8 +28,8 @@ use super::ast::{
 };
 use super::cursor::{Parsed, Parser, check_name};
 use super::lexer::{Symbol, TokenKind};
+use super::scope::{ProgramContext, Scope};
 use leafline_types::error::MysqlError;
-use scope::{ProgramContext, Scope};
 
 const KINDS: [(&str, ProgramKind); 4] = [
     ("PROCEDURE", ProgramKind::Procedure),
@@ -92,6 +91,19 @@ impl Parser<'_> {
         KINDS.into_iter().find(|(word, _)| self.accept_word(word)).map(|(_, kind)| kind)
     }
 
+    /// Parses a stored program from the verb CREATE or ALTER on, and returns the end of its text.
+    pub(super) fn program_end(&mut self) -> Parsed<u32> {
+        let start = self.span();
+        match self.accept_word("CREATE") {
+            true => drop(self.create_program()?),
+            false => {
+                self.expect_word("ALTER")?;
+                drop(self.alter_event()?);
+            }
+        }
+        Ok(self.span_from(start).end)
+    }
+
     /// `[DEFINER = account]`.
     fn definer(&mut self) -> Parsed<Option<AccountName>> {
         if !self.accept_word("DEFINER") {
@@ -124,6 +136,7 @@ impl Parser<'_> {
         self.scope = Some(Box::new(scope));
         let body = self.program_statement();
         let scope = self.scope.take();
+        self.assigns_variables = false;
         let body = body?;
         scope.map_or(Ok(()), |scope| scope.check_body())?;
         Ok((form(), body))

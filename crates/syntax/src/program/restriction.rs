@@ -3,7 +3,7 @@
 //! MySQL reports most of them at once (1314), and those that only functions and triggers may not have at the end of
 //! the body, in the order of the ranks below.
 
-use super::super::ast::{Into, ProgramKind, SetItem, StatementKind, ViewVerb};
+use super::super::ast::{ProgramKind, SetItem, StatementKind, ViewVerb};
 use super::super::cursor::{Parsed, Parser};
 use leafline_types::error::MysqlError;
 
@@ -18,6 +18,8 @@ impl Parser<'_> {
     pub(super) fn check_first_words(&self) -> Parsed<()> {
         let refused = [
             (&["USE"][..], "USE"),
+            (&["HELP"], "HELP"),
+            (&["CHECK"], "CHECK"),
             (&["LOCK"], "LOCK"),
             (&["UNLOCK"], "UNLOCK"),
             (&["LOAD", "DATA"], "LOAD DATA"),
@@ -83,19 +85,19 @@ fn rank(kind: &StatementKind) -> Option<u8> {
         | MaintainPartitions(_)
         | Advise { .. } => RESULT_SET,
         Handler(crate::ast::Handler::Read { .. }) => RESULT_SET,
-        SelectInto { into: Into::Variables(_) | Into::Lines { .. } | Into::Bytes(_), .. } => return None,
         Set(items) => {
             let autocommit = items.iter().any(|item| {
                 matches!(item, SetItem::System { name, .. } if name.value.eq_ignore_ascii_case("autocommit"))
             });
-            match (autocommit, items.iter().any(|item| matches!(item, SetItem::Password { .. }))) {
-                (true, _) => AUTOCOMMIT,
-                (false, true) => COMMIT,
-                (false, false) => return None,
+            // MySQL reports a password's change like one of autocommit, because both commit.
+            match autocommit || items.iter().any(|item| matches!(item, SetItem::Password { .. })) {
+                true => AUTOCOMMIT,
+                false => return None,
             }
         }
         Flush(_) => FLUSH,
         CreateTable(create) if create.temporary => return None,
+        CreateTableLike(create) if create.temporary => return None,
         DropTable(drop) if drop.temporary => return None,
         CreateDatabase(_)
         | AlterDatabase(_)
@@ -130,7 +132,8 @@ fn rank(kind: &StatementKind) -> Option<u8> {
         | LockTables(_)
         | UnlockTables
         | Load(_) => COMMIT,
-        Insert(_)
+        SelectInto { .. }
+        | Insert(_)
         | Update(_)
         | Delete(_)
         | Call(_)

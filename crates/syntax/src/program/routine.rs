@@ -7,7 +7,7 @@ use super::super::ast::{
 };
 use super::super::cursor::{Parsed, Parser};
 use super::super::lexer::Symbol;
-use super::scope::{Scope, Variable};
+use super::super::scope::{Scope, Variable};
 use leafline_types::error::MysqlError;
 
 impl Parser<'_> {

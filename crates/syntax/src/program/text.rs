@@ -1,8 +1,9 @@
 //! The text of a program that the catalog keeps.
 
-use super::super::ast::{CreateProgram, ProgramKind};
+use super::super::ast::{AlterEvent, CreateProgram, ProgramKind, Span};
 use super::super::lex_mode::LexMode;
 use super::super::lexer::{Token, TokenKind, tokenize};
+use super::super::quoted::quoted;
 
 impl CreateProgram {
     /// The text that the catalog keeps, for [`crate::parse_program`]: the kind's word, the name, and the text after it
@@ -17,23 +18,35 @@ impl CreateProgram {
             ProgramKind::Trigger => "TRIGGER",
             ProgramKind::Event => "EVENT",
         };
-        let (start, end) = (self.name.span().start, self.span.end);
-        let text = sql.get(start as usize..end as usize).unwrap_or("");
-        let within = |token: &Token| token.span.start >= start && token.kind != TokenKind::End;
-        let whole: Vec<Token> = match memchr::memmem::find(sql.as_bytes(), b"/*!") {
-            Some(_) => tokenize(sql, mode).into_iter().filter(within).filter(|t| t.span.end <= end).collect(),
-            None => return format!("{word} {text}"),
-        };
-        let alone = tokenize(text, mode);
-        let same = alone.len() == whole.len() + 1
-            && whole
-                .iter()
-                .zip(&alone)
-                .all(|(a, b)| a.span.start - start == b.span.start && a.kind == b.kind);
-        if same {
-            return format!("{word} {text}");
-        }
-        let parts: Vec<&str> = whole.iter().map(|token| token.span.text(sql)).collect();
-        format!("{word} {}", parts.join(" "))
+        let span = Span { start: self.name.span().start, end: self.span.end };
+        format!("{word} {}", text_alone(sql, mode, span))
     }
+}
+
+impl AlterEvent {
+    /// The text that the catalog keeps after the statement; `None` without a new body. The schedule in it is a
+    /// placeholder, because the one of the event's definition counts.
+    pub fn stored_text(&self, sql: &str, mode: LexMode) -> Option<String> {
+        let body = text_alone(sql, mode, self.body.as_ref()?.span);
+        let name = quoted(&self.name.name.value);
+        Some(format!("EVENT {name} ON SCHEDULE EVERY 1 DAY DO {body}"))
+    }
+}
+
+/// The text in `span`, such that it has the tokens alone that it has within the whole text.
+fn text_alone(sql: &str, mode: LexMode, span: Span) -> String {
+    let text = span.text(sql);
+    if memchr::memmem::find(sql.as_bytes(), b"/*!").is_none() {
+        return text.to_owned();
+    }
+    let within = |token: &Token| {
+        token.kind != TokenKind::End && token.span.start >= span.start && token.span.end <= span.end
+    };
+    let whole: Vec<Token> = tokenize(sql, mode).into_iter().filter(within).collect();
+    let alone = tokenize(text, mode);
+    let agree = |(a, b): (&Token, &Token)| a.span.start - span.start == b.span.start && a.kind == b.kind;
+    if alone.len() == whole.len() + 1 && whole.iter().zip(&alone).all(agree) {
+        return text.to_owned();
+    }
+    whole.iter().map(|token| token.span.text(sql)).collect::<Vec<_>>().join(" ")
 }

@@ -5,7 +5,7 @@ use super::super::ast::{
 };
 use super::super::cursor::{Parsed, Parser};
 use super::super::lexer::Symbol;
-use super::scope::Scope;
+use super::super::scope::Scope;
 use leafline_types::error::MysqlError;
 
 impl Parser<'_> {
@@ -42,7 +42,7 @@ impl Parser<'_> {
     pub(crate) fn at_trigger_row(&self) -> bool {
         let fires = self.program_context().is_some_and(|context| context.fires.is_some());
         fires && self.is_symbol_at(1, Symbol::Dot) && self.is_ident_at(0) && {
-            let text = self.text(self.token(0)).trim_matches('`');
+            let text = self.text(self.token(0)).trim_matches(['`', '"']);
             text.eq_ignore_ascii_case("NEW") || text.eq_ignore_ascii_case("OLD")
         }
     }

@@ -1,8 +1,16 @@
 //! Stored programs: which are accepted, and the errors of the others.
 
-use super::super::{LexMode, ParseLimits, parse, parse_program};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use super::super::{LexMode, ParseLimits, normalized, parse, parse_program, split_statements};
 use super::outcome;
-use crate::ast::StatementKind;
+use super::soup::{scale, seed};
+use crate::ast::{
+    AlterProgram, Declaration, ExprKind, Into, ProgramForm, ProgramStatementKind, SetItem, StatementKind,
+    VariableTarget,
+};
+use crate::shape::shape_of;
 
 const ACCEPTED: &[&str] = &[
     "CREATE PROCEDURE p() SELECT 1",
@@ -29,6 +37,10 @@ const ACCEPTED: &[&str] = &[
     "GET DIAGNOSTICS @n = NUMBER, @r = ROW_COUNT",
     "GET CURRENT DIAGNOSTICS CONDITION 1 @s = RETURNED_SQLSTATE, @m = MESSAGE_TEXT",
     "GET STACKED DIAGNOSTICS CONDITION @n @s = MYSQL_ERRNO",
+    "GRANT EXECUTE, ALTER ROUTINE ON PROCEDURE p TO a@b",
+    "GRANT EXECUTE ON FUNCTION db.f TO a WITH GRANT OPTION",
+    "REVOKE EXECUTE ON PROCEDURE db.p FROM a",
+    "GRANT CREATE ROUTINE, EVENT, TRIGGER ON db.* TO a",
     "SHOW CREATE PROCEDURE p",
     "SHOW CREATE FUNCTION db.f",
     "SHOW CREATE TRIGGER t1",
@@ -48,6 +60,7 @@ const ACCEPTED: &[&str] = &[
     "CREATE PROCEDURE p(a INT) BEGIN DECLARE a INT; BEGIN DECLARE A INT; END; END",
     "CREATE PROCEDURE p() BEGIN CREATE TEMPORARY TABLE t (a INT); DROP TABLE t; END",
     "CREATE FUNCTION f() RETURNS INT BEGIN DECLARE x INT; CREATE TEMPORARY TABLE t (a INT); SELECT a INTO x FROM t; RETURN x; END",
+    "CREATE FUNCTION f() RETURNS INT BEGIN CREATE TEMPORARY TABLE t LIKE u; RETURN 1; END",
     "/*!50003 CREATE*/ /*!50017 DEFINER=`root`@`%`*/ /*!50003 TRIGGER t1 BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.a = 1; END */",
 ];
 
@@ -66,6 +79,8 @@ const REFUSED: &[(u16, &str)] = &[
     (1064, "SELECT 1 LIMIT a"),
     (1064, "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = CONCAT('a', 'b')"),
     (1235, "CREATE FUNCTION f RETURNS STRING SONAME 'x'"),
+    (1235, "SHOW PROCEDURE CODE p"),
+    (1235, "SHOW FUNCTION CODE p"),
     (1235, "CREATE PROCEDURE p() LANGUAGE JAVASCRIPT SELECT 1"),
     (1310, "CREATE PROCEDURE p() a: BEGIN END b"),
     (1309, "CREATE PROCEDURE p() a: BEGIN A: LOOP SELECT 1; END LOOP; END"),
@@ -118,6 +133,19 @@ const REFUSED: &[(u16, &str)] = &[
     (1362, "CREATE TRIGGER q AFTER UPDATE ON t FOR EACH ROW SET NEW.a = 1"),
     (1363, "CREATE TRIGGER q BEFORE DELETE ON t FOR EACH ROW SET NEW.a = 1"),
     (1363, "CREATE TRIGGER q BEFORE DELETE ON t FOR EACH ROW SET @a = NEW.a"),
+    (1064, "CREATE PROCEDURE p() lock: BEGIN END"),
+    (1064, "CREATE PROCEDURE p() end: BEGIN END"),
+    (1337, "CREATE PROCEDURE p() BEGIN DECLARE EXIT HANDLER FOR 1 SELECT 1; DECLARE c CONDITION FOR 1; END"),
+    (
+        1413,
+        "CREATE PROCEDURE p() BEGIN DECLARE c CONDITION FOR SQLSTATE '45000'; DECLARE EXIT HANDLER FOR c SELECT 1; DECLARE EXIT HANDLER FOR SQLSTATE '45000' SELECT 1; END",
+    ),
+    (1064, "CREATE PROCEDURE p() BEGIN SELECT 1; DECLARE a INT; END"),
+    (1064, "CREATE PROCEDURE p() BEGIN DECLARE UNDO HANDLER FOR 1 SELECT 1; END"),
+    (1064, "GET DIAGNOSTICS CONDITION (1) @a = MESSAGE_TEXT"),
+    (1314, "CREATE PROCEDURE p() HELP 'x'"),
+    (1314, "CREATE PROCEDURE p() CHECK TABLE t"),
+    (1235, "CREATE EVENT e ON SCHEDULE EVERY 1 MINUTE_MICROSECOND DO SELECT 1"),
     (1363, "CREATE TRIGGER q BEFORE INSERT ON t FOR EACH ROW SET @a = OLD.a"),
     (1453, "CREATE PROCEDURE p(names INT) SET names = 1"),
     (1458, "CREATE PROCEDURE `p ` () SELECT 1"),
@@ -136,6 +164,21 @@ fn programs_are_accepted_and_refused_as_in_mysql() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// All statements of the lists.
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    ACCEPTED.iter().copied().chain(REFUSED.iter().map(|(_, sql)| *sql))
+}
+
+#[test]
+fn digests_and_shapes_treat_programs_as_any_text() {
+    let sql = "CREATE PROCEDURE p(a INT)\n BEGIN SELECT 1; SET a = 'x'; END";
+    let normal = normalized(sql, LexMode::default(), 100);
+    assert_eq!(normal, "CREATE PROCEDURE p ( a INT ) BEGIN SELECT ? ; SET a = ? ; END");
+    assert_eq!(normalized("CALL p(1, 'x')", LexMode::default(), 100), "CALL p ( ... )");
+    assert!(shape_of(sql, LexMode::default()).is_none());
+    assert!(shape_of("CALL p(1)", LexMode::default()).is_none());
+}
+
 #[test]
 fn a_stored_text_parses_to_the_program_it_was_taken_from() {
     for sql in ACCEPTED {
@@ -146,5 +189,231 @@ fn a_stored_text_parses_to_the_program_it_was_taken_from() {
         let again = parse_program(&text, LexMode::default(), ParseLimits::default()).expect(&text);
         assert_eq!((again.kind(), again.name.dotted()), (create.kind(), create.name.dotted()), "{text}");
         assert_eq!(again.stored_text(&text, LexMode::default()), text);
+    }
+}
+
+#[test]
+fn an_altered_event_has_a_text_of_its_own() {
+    let sql = "/*!50106 ALTER EVENT e COMMENT 'x' DO BEGIN SELECT 1; END */";
+    let StatementKind::AlterProgram(AlterProgram::Event(alter)) =
+        parse(sql, LexMode::default()).expect(sql).kind
+    else {
+        panic!("{sql}");
+    };
+    let text = alter.stored_text(sql, LexMode::default()).expect("a body");
+    assert_eq!(text, "EVENT `e` ON SCHEDULE EVERY 1 DAY DO BEGIN SELECT 1; END");
+    parse_program(&text, LexMode::default(), ParseLimits::default()).expect(&text);
+}
+
+/// The body of the program that this text creates.
+fn body(sql: &str) -> ProgramStatementKind {
+    match parse(sql, LexMode::default()).expect(sql).kind {
+        StatementKind::CreateProgram(create) => create.body.kind,
+        _ => panic!("{sql}: no program"),
+    }
+}
+
+/// The statement that is the program's whole body.
+fn sql_of_body(sql: &str) -> StatementKind {
+    match body(sql) {
+        ProgramStatementKind::Sql(statement) => statement.kind,
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+#[test]
+fn assignments_know_variables_of_the_program() {
+    let StatementKind::Set(items) = sql_of_body(
+        "CREATE PROCEDURE p(a INT, `b` INT) SET a = 1, B := a + 1, @c = 2, d = 3, SESSION a = 4, a = DEFAULT",
+    ) else {
+        panic!("no SET");
+    };
+    let names: Vec<String> = items
+        .iter()
+        .map(|item| match item {
+            SetItem::Local { name, .. } => format!("local {}", name.value),
+            SetItem::User { name, .. } => format!("user {name}"),
+            SetItem::System { name, .. } => format!("system {}", name.value),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(names, ["local a", "local B", "user c", "system d", "system a", "local a"]);
+    let StatementKind::Set(items) =
+        sql_of_body("CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1, `new`.b := NEW.c")
+    else {
+        panic!("no SET");
+    };
+    assert!(items.iter().all(|item| matches!(item, SetItem::New { .. })), "{items:?}");
+}
+
+#[test]
+fn into_and_limit_take_variables_of_the_program() {
+    let sql = "CREATE PROCEDURE p(a INT) SELECT b, c INTO a, @x FROM t LIMIT a";
+    let StatementKind::SelectInto { query, into: Into::Variables(targets) } = sql_of_body(sql) else {
+        panic!("{sql}");
+    };
+    let [VariableTarget::Local(local), VariableTarget::User(user)] = targets.as_slice() else {
+        panic!("{targets:?}");
+    };
+    assert_eq!((local.value.as_str(), user.as_str()), ("a", "x"));
+    let limit = query.limit.expect("a limit").count;
+    assert!(matches!(limit.kind, ExprKind::Column(name) if name.column.value == "a"));
+}
+
+#[test]
+fn spans_are_places_in_the_whole_text() {
+    let sql = "CREATE PROCEDURE p(a INT, b INT) BEGIN DECLARE c CURSOR FOR SELECT 1; SELECT 2; END;";
+    let StatementKind::CreateProgram(create) = parse(sql, LexMode::default()).expect(sql).kind else {
+        panic!("{sql}");
+    };
+    assert_eq!(create.span.text(sql), &sql[7..sql.len() - 1]);
+    let ProgramForm::Procedure(routine) = &create.form else { panic!("{sql}") };
+    assert_eq!(routine.parameters_span.text(sql), "a INT, b INT");
+    let ProgramStatementKind::Block(block) = &create.body.kind else { panic!("{sql}") };
+    let Declaration::Cursor { span, .. } = &block.declarations[0] else { panic!("{sql}") };
+    assert_eq!((span.text(sql), block.body[0].span.text(sql)), ("SELECT 1", "SELECT 2"));
+}
+
+/// Writes random bodies that follow every rule.
+struct Bodies {
+    rng: SmallRng,
+    names: usize,
+    variables: Vec<String>,
+    cursors: Vec<String>,
+    /// Labels in reach, each with whether it is a loop's.
+    labels: Vec<(String, bool)>,
+}
+
+impl Bodies {
+    fn name(&mut self, letter: char) -> String {
+        self.names += 1;
+        format!("{letter}{}", self.names)
+    }
+
+    fn pick(&mut self, from: usize) -> usize {
+        self.rng.random_range(0..from)
+    }
+
+    fn value(&mut self) -> String {
+        let at = self.pick(self.variables.len() + 3);
+        match self.variables.get(at) {
+            Some(variable) => variable.clone(),
+            None => ["IF(1, 2, 3)", "CASE WHEN 1 THEN 2 ELSE 3 END", "(SELECT MAX(a) FROM t)"]
+                [at - self.variables.len()]
+            .to_owned(),
+        }
+    }
+
+    fn statements(&mut self, depth: usize) -> String {
+        let count = 1 + self.pick(3);
+        (0..count).map(|_| self.statement(depth) + "; ").collect()
+    }
+
+    fn block(&mut self, depth: usize) -> String {
+        let (variables, cursors) = (self.variables.len(), self.cursors.len());
+        let mut text = "BEGIN ".to_owned();
+        for _ in 0..self.pick(3) {
+            let name = self.name('v');
+            let default = self.value();
+            text += &format!("DECLARE {name} INT DEFAULT {default}; ");
+            self.variables.push(name);
+        }
+        if self.pick(2) == 0 {
+            let name = self.name('k');
+            text += &format!("DECLARE {name} CURSOR FOR SELECT a FROM t; ");
+            self.cursors.push(name);
+        }
+        if self.pick(3) == 0 && depth > 0 {
+            let labels = std::mem::take(&mut self.labels);
+            text +=
+                &format!("DECLARE CONTINUE HANDLER FOR SQLEXCEPTION, 1062 {}; ", self.statement(depth - 1));
+            self.labels = labels;
+        }
+        text += &self.statements(depth.saturating_sub(1));
+        self.variables.truncate(variables);
+        self.cursors.truncate(cursors);
+        text + "END"
+    }
+
+    fn labelled(&mut self, is_loop: bool, rule: impl FnOnce(&mut Self) -> String) -> String {
+        if self.pick(2) == 0 {
+            return rule(self);
+        }
+        let label = self.name('l');
+        self.labels.push((label.clone(), is_loop));
+        let text = rule(self);
+        self.labels.pop();
+        let end = if self.pick(2) == 0 { format!(" {label}") } else { String::new() };
+        format!("{label}: {text}{end}")
+    }
+
+    fn statement(&mut self, depth: usize) -> String {
+        let kinds = if depth == 0 { 7 } else { 13 };
+        match self.pick(kinds) {
+            0 => format!("INSERT INTO t VALUES ({})", self.value()),
+            1 => match self.variables.last().cloned() {
+                Some(variable) => format!("SET {variable} = {}, @x = 1", self.value()),
+                None => "SELECT 1 INTO @x".to_owned(),
+            },
+            2 => match self.cursors.last().cloned() {
+                Some(cursor) => format!("OPEN {cursor}"),
+                None => "DO 1".to_owned(),
+            },
+            3 => match self.labels.last().cloned() {
+                Some((label, true)) => format!("ITERATE {label}"),
+                Some((label, false)) => format!("LEAVE {label}"),
+                None => "SIGNAL SQLSTATE '45000'".to_owned(),
+            },
+            4 => format!("UPDATE t SET a = {} LIMIT 1", self.value()),
+            5 => match (self.cursors.last().cloned(), self.variables.last().cloned()) {
+                (Some(cursor), Some(variable)) => format!("FETCH {cursor} INTO {variable}"),
+                _ => "CALL p(1, @a)".to_owned(),
+            },
+            6 => "SELECT a AS end, b begin FROM t".to_owned(),
+            7 => self.labelled(false, |bodies| bodies.block(depth)),
+            8 => {
+                let (a, b, c) = (self.value(), self.statements(depth - 1), self.statements(depth - 1));
+                format!("IF {a} THEN {b}ELSEIF {a} THEN {c}ELSE {c}END IF")
+            }
+            9 => {
+                let (a, b) = (self.value(), self.statements(depth - 1));
+                format!("CASE {a} WHEN {a} THEN {b}ELSE {b}END CASE")
+            }
+            10 => self.labelled(true, |bodies| format!("LOOP {}END LOOP", bodies.statements(depth - 1))),
+            11 => self.labelled(true, |bodies| {
+                let value = bodies.value();
+                format!("WHILE {value} DO {}END WHILE", bodies.statements(depth - 1))
+            }),
+            _ => self.labelled(true, |bodies| {
+                let body = bodies.statements(depth - 1);
+                format!("REPEAT {body}UNTIL {} END REPEAT", bodies.value())
+            }),
+        }
+    }
+}
+
+#[test]
+fn random_bodies_parse_and_damaged_ones_never_panic() {
+    let seed = seed();
+    println!("LEAFLINE_SEED={seed}");
+    let rng = SmallRng::seed_from_u64(seed);
+    let mut bodies = Bodies { rng, names: 0, variables: Vec::new(), cursors: Vec::new(), labels: Vec::new() };
+    for _ in 0..300 * scale() {
+        let sql = format!("CREATE PROCEDURE p() {}", bodies.block(4));
+        if let Err(error) = parse(&sql, LexMode::default()) {
+            panic!("{error}: {sql}");
+        }
+        let script = format!("SELECT 1; {sql}; SELECT 2");
+        assert_eq!(split_statements(&script, LexMode::default()), ["SELECT 1", &sql, "SELECT 2"]);
+        let mut words: Vec<&str> = sql.split(' ').collect();
+        for _ in 0..5 {
+            let (from, to) = (bodies.pick(words.len()), bodies.pick(words.len()));
+            words.swap(from, to);
+            let _ = parse(&words.join(" "), LexMode::default());
+            words.remove(to);
+            let damaged = words.join(" ");
+            let _ = parse(&damaged, LexMode::default());
+            assert!(!split_statements(&damaged, LexMode::default()).is_empty());
+        }
     }
 }

@@ -5,7 +5,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
 use super::super::{LexMode, MAX_HEIGHT, MAX_NESTING, parse};
-use super::outcomes;
+use super::{outcomes, programs};
 
 const WORDS: &[&str] = &[
     "SELECT",
@@ -92,6 +92,23 @@ const WORDS: &[&str] = &[
     "RECURSIVE",
     "BEGIN",
     "COMMIT",
+    "PROCEDURE",
+    "FUNCTION",
+    "TRIGGER",
+    "EVENT",
+    "DECLARE",
+    "CURSOR",
+    "HANDLER",
+    "CONDITION",
+    "IF",
+    "LOOP",
+    "WHILE",
+    "DO",
+    "REPEAT",
+    "RETURN",
+    "SIGNAL",
+    "l:",
+    "NEW.a",
     "FLUSH",
     "KILL",
     "t",
@@ -146,11 +163,11 @@ const WORDS: &[&str] = &[
     "\0",
 ];
 
-fn scale() -> usize {
+pub(super) fn scale() -> usize {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|s| s.parse().ok()).unwrap_or(1)
 }
 
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     std::env::var("LEAFLINE_SEED")
         .ok()
         .and_then(|s| s.parse().ok())
@@ -191,7 +208,7 @@ fn damaged_statements_never_panic() {
     let seed = seed();
     println!("LEAFLINE_SEED={seed}");
     let mut rng = SmallRng::seed_from_u64(seed);
-    for sql in outcomes::all() {
+    for sql in outcomes::all().chain(programs::all()) {
         for end in (0..sql.len()).filter(|&i| sql.is_char_boundary(i)) {
             let _ = parse(&sql[..end], LexMode::default());
         }
@@ -208,6 +225,12 @@ fn damaged_statements_never_panic() {
             let _ = parse(&words.join(" "), LexMode::default());
         }
     }
+}
+
+/// A procedure whose body has the block, opened by one text and closed by the other, `levels` deep.
+fn program(levels: usize, open: &str, close: &str) -> String {
+    let closed = close.repeat(levels);
+    format!("CREATE PROCEDURE p() {}SELECT 1; {}", open.repeat(levels), closed.trim_end_matches([';', ' ']))
 }
 
 /// One statement for each construct that nests, `levels` deep.
@@ -229,6 +252,23 @@ fn deep(levels: usize) -> Vec<String> {
         format!("SELECT 1 FROM {}", "(SELECT 1 FROM ".repeat(levels)),
         format!("SELECT 1 FROM t WHERE a IN {}", "(SELECT 1 FROM t WHERE a IN ".repeat(levels)),
         format!("EXPLAIN {}SELECT 1", "EXPLAIN ".repeat(levels)),
+        format!("CREATE PROCEDURE p() {}SELECT 1; {}", "BEGIN ".repeat(levels), "END; ".repeat(levels)),
+        format!(
+            "CREATE PROCEDURE p() {}{}",
+            "IF 1 THEN ".repeat(levels),
+            "SELECT 1; END IF; ".repeat(levels)
+        ),
+        format!(
+            "CREATE PROCEDURE p() {}{}",
+            "CASE 1 WHEN 1 THEN ".repeat(levels),
+            "END CASE; ".repeat(levels)
+        ),
+        format!("CREATE PROCEDURE p() {}SELECT 1", "LOOP ".repeat(levels)),
+        format!("CREATE PROCEDURE p() {}SELECT 1", "REPEAT WHILE 1 DO ".repeat(levels)),
+        format!("CREATE PROCEDURE p() {}SELECT 1", "BEGIN DECLARE EXIT HANDLER FOR 1 ".repeat(levels)),
+        program(levels, "BEGIN ", "END; "),
+        program(levels, "BEGIN DECLARE EXIT HANDLER FOR 1 BEGIN END; IF 1 THEN ", "END IF; END; "),
+        program(levels, "l: BEGIN DECLARE EXIT HANDLER FOR 1 ", "; END "),
     ]
 }
 
@@ -243,7 +283,7 @@ fn deep_nesting_is_an_error_and_not_a_crash() {
         .iter()
         .map(|sql| parse(sql, LexMode::default()).map_or_else(|e| e.code, |_| 0))
         .collect();
-    assert_eq!(codes.iter().filter(|&&c| c == 1436).count(), 15, "{codes:?}");
+    assert_eq!(codes.iter().filter(|&&c| c == 1436).count(), 24, "{codes:?}");
 }
 
 #[test]

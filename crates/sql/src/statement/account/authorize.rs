@@ -120,6 +120,7 @@ impl PrivilegeCheck<'_> {
     }
 
     fn of_new_program(&self, create: &CreateProgram) -> Result<(), MysqlError> {
+        self.of_named_definer(create.definer.as_ref())?;
         let database = create.name.database.as_ref();
         match &create.form {
             ProgramForm::Procedure(_) | ProgramForm::Function { .. } => {
@@ -132,22 +133,56 @@ impl PrivilegeCheck<'_> {
 
     fn of_altered_program(&self, alter: &AlterProgram) -> Result<(), MysqlError> {
         match alter {
-            AlterProgram::Routine { name, .. } => {
-                self.of_database(Privilege::AlterRoutine, name.database.as_ref())
+            AlterProgram::Routine { kind, name, .. } => self.of_routine(*kind, name),
+            AlterProgram::Event(event) => {
+                self.of_named_definer(event.definer.as_ref())?;
+                self.of_database(Privilege::Event, event.name.database.as_ref())?;
+                match &event.rename {
+                    Some(to) => self.of_database(Privilege::Event, to.database.as_ref()),
+                    None => Ok(()),
+                }
             }
-            AlterProgram::Event(event) => self.of_database(Privilege::Event, event.name.database.as_ref()),
         }
     }
 
-    /// Checks the privilege to drop a program. A trigger's privilege is one on its table, and there are no triggers.
+    /// Checks that the session may make programs that run with the privileges of the account that DEFINER names.
+    fn of_named_definer(&self, named: Option<&AccountName>) -> Result<(), MysqlError> {
+        let access = &self.session.login.access;
+        match named.map(|named| access.account_of(named)).filter(|named| *named != access.account()) {
+            Some(definer) => {
+                self.of_any(&[Privilege::Super, Privilege::SetUserId])?;
+                self.of_definer(&definer)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Checks ALTER ROUTINE on a procedure or function.
+    fn of_routine(&self, kind: ProgramKind, name: &TableName) -> Result<(), MysqlError> {
+        let access = &self.session.login.access;
+        match self.database(name) {
+            Some(database) => access.check_routine(Privilege::AlterRoutine, kind, database, &name.name.value),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks the privilege to drop a program; a trigger's is one on its table.
     fn of_program(&self, drop: &DropProgram) -> Result<(), MysqlError> {
         let database = drop.name.database.as_ref();
         match drop.kind {
-            ProgramKind::Procedure | ProgramKind::Function => {
-                self.of_database(Privilege::AlterRoutine, database)
-            }
+            ProgramKind::Procedure | ProgramKind::Function => self.of_routine(drop.kind, &drop.name),
             ProgramKind::Event => self.of_database(Privilege::Event, database),
-            ProgramKind::Trigger => Ok(()),
+            ProgramKind::Trigger => {
+                let Some(database) = self.database(&drop.name) else { return Ok(()) };
+                let catalog = self.session.instance.engine().catalog();
+                let known = catalog.program(ProgramKind::Trigger, database, &drop.name.name.value);
+                match known.and_then(|program| program.trigger()) {
+                    Some(own) => {
+                        self.session.login.access.check_table(Privilege::Trigger, database, &own.table)
+                    }
+                    None => Ok(()),
+                }
+            }
         }
     }
 

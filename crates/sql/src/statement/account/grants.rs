@@ -4,7 +4,7 @@
 //! it names, or none.
 
 use super::users::{check_may_change, check_not_damaged, this_second};
-use crate::accounts::set::{Account, AccountSet, TableGrant};
+use crate::accounts::set::{Account, AccountSet, TableGrant, routine_name};
 use crate::accounts::{Access, Accounts};
 use crate::information_schema;
 use crate::session::Session;
@@ -14,6 +14,7 @@ use leafline_syntax::AccountId;
 use leafline_syntax::ast::{Grant, GrantLevel, PrivilegeList, Revoke, TableName};
 use leafline_syntax::{Privilege, Privileges, Reach};
 use leafline_types::MysqlError;
+use leafline_types::words::ProgramKind;
 
 /// The level of a GRANT or REVOKE.
 enum Level {
@@ -21,6 +22,7 @@ enum Level {
     /// The databases of a pattern.
     Databases(String),
     Table(String, String),
+    Routine(ProgramKind, String, String),
 }
 
 impl Level {
@@ -30,6 +32,7 @@ impl Level {
             Level::Everything => Privileges::STATIC | Privileges::DYNAMIC,
             Level::Databases(_) => Privileges::OF_DATABASES,
             Level::Table(..) => Privileges::OF_TABLES,
+            Level::Routine(..) => Privileges::OF_ROUTINES,
         }
     }
 
@@ -41,7 +44,10 @@ impl Level {
         let current = || session.database().map(str::to_owned).ok_or_else(MysqlError::no_database_selected);
         Ok(match level {
             GrantLevel::Global => Level::Everything,
-            GrantLevel::Routine(..) => return Err(MysqlError::not_supported("privileges on routines")),
+            GrantLevel::Routine(kind, TableName { database, name }) => {
+                let database = database.as_ref().map_or_else(current, |name| Ok(name.value.clone()))?;
+                Level::Routine(*kind, database, name.value.clone())
+            }
             GrantLevel::Database(Some(name)) => Level::Databases(name.value.clone()),
             GrantLevel::Database(None) => Level::Databases(as_pattern(&current()?)),
             GrantLevel::Table(TableName { database, name }) => {
@@ -66,7 +72,9 @@ impl Level {
             Level::Databases(_) if !foreign.is_empty() => {
                 Err(MysqlError::wrong_usage("DB GRANT", "GLOBAL PRIVILEGES"))
             }
-            Level::Table(..) if !foreign.is_empty() => Err(MysqlError::illegal_grant_for_table()),
+            Level::Table(..) | Level::Routine(..) if !foreign.is_empty() => {
+                Err(MysqlError::illegal_grant_for_table())
+            }
             _ => Ok(named),
         }
     }
@@ -77,6 +85,7 @@ impl Level {
             Level::Everything => access.on_everything(),
             Level::Databases(pattern) => access.on_pattern(pattern),
             Level::Table(database, table) => access.on_table(database, table),
+            Level::Routine(kind, database, name) => access.on_routine(*kind, database, name),
         }
     }
 
@@ -100,6 +109,10 @@ impl Level {
                 }
                 Level::Databases(pattern) => return Err(access.database_denied(pattern)),
                 Level::Table(_, table) => return Err(access.table_denied(&missing.to_string(), table)),
+                Level::Routine(kind, database, name) => {
+                    let missing = missing.iter().next().unwrap_or(Privilege::GrantOption);
+                    return access.check_routine(missing, *kind, database, name);
+                }
             }
         }
         let set = accounts.set();
@@ -207,6 +220,63 @@ impl Accounts {
     }
 }
 
+impl Accounts {
+    /// Grants EXECUTE and ALTER ROUTINE on a new routine to the account that created it, unless it has them on the database.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn grant_new_routine(
+        &self,
+        session: &Session,
+        (kind, database, name): (ProgramKind, &str, &str),
+    ) -> Result<(), MysqlError> {
+        let access = &session.login.access;
+        if access.on_routine(kind, database, name).has_all(Privileges::OF_ROUTINES) {
+            return Ok(());
+        }
+        let alone = self.alone();
+        let mut set = (*self.set()).clone();
+        let id = access.account();
+        if set.damage.is_some() || !set.accounts.contains_key(&id) {
+            return Ok(());
+        }
+        let level = Level::Routine(kind, database.to_owned(), name.to_owned());
+        add(&mut set, session, &id, (&level, Privileges::OF_ROUTINES));
+        self.put(set, &alone)
+    }
+
+    /// Revokes all privileges on a routine that was dropped.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn forget_routine(
+        &self,
+        (kind, database, name): (ProgramKind, &str, &str),
+    ) -> Result<(), MysqlError> {
+        self.forget_routines(|(of_kind, of_database, of_name)| {
+            (*of_kind, of_database.as_str()) == (kind, database) && *of_name == name.to_lowercase()
+        })
+    }
+
+    /// Revokes all privileges on the routines that `is_gone` says.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn forget_routines(
+        &self,
+        is_gone: impl Fn(&crate::accounts::set::RoutineName) -> bool,
+    ) -> Result<(), MysqlError> {
+        let alone = self.alone();
+        let set = self.set();
+        if !set.routines.keys().any(|(_, routine)| is_gone(routine)) {
+            return Ok(());
+        }
+        let mut set = (*set).clone();
+        set.routines.retain(|(_, routine), _| !is_gone(routine));
+        self.put(set, &alone)
+    }
+}
+
 /// Checks that the table or database of a level exists and may have grants.
 ///
 /// # Errors
@@ -219,6 +289,12 @@ fn check_names(session: &Session, level: &Level, named: Privileges) -> Result<()
             Err(session.login.access.database_denied(pattern))
         }
         Level::Databases(_) => Ok(()),
+        Level::Routine(kind, database, name) => {
+            match session.instance.engine().catalog().program(*kind, database, name) {
+                Some(_) => Ok(()),
+                None => Err(MysqlError::does_not_exist(kind.name(), name)),
+            }
+        }
         Level::Table(database, table) if system_names::is_standard(database) => {
             Err(session.login.access.table_denied(&named.to_string(), table))
         }
@@ -272,6 +348,18 @@ fn add(set: &mut AccountSet, session: &Session, id: &AccountId, (level, named): 
                 set.tables.insert(key, grant);
             }
         }
+        Level::Routine(kind, database, name) => {
+            let key = (id.clone(), routine_name(*kind, database, name));
+            let before = set.routines.get(&key).map_or(Privileges::NONE, |grant| grant.privileges);
+            if !(before | named).is_empty() {
+                let grant = TableGrant {
+                    privileges: before | named,
+                    grantor: session.login.access.account().plain(),
+                    granted: this_second(session),
+                };
+                set.routines.insert(key, grant);
+            }
+        }
     }
 }
 
@@ -308,6 +396,16 @@ fn take(
                 set.tables.remove(&key);
             }
         }
+        Level::Routine(kind, database, name) => {
+            let key = (id.clone(), routine_name(*kind, database, name));
+            let Some(grant) = set.routines.get_mut(&key) else {
+                return Err(MysqlError::nonexisting_routine_grant(&id.user, &id.host, name));
+            };
+            grant.privileges = grant.privileges - named;
+            if grant.privileges.is_empty() {
+                set.routines.remove(&key);
+            }
+        }
     }
     Ok(())
 }
@@ -319,4 +417,5 @@ fn take_all(set: &mut AccountSet, id: &AccountId) {
     }
     set.databases.retain(|(of, _), _| of != id);
     set.tables.retain(|(of, ..), _| of != id);
+    set.routines.retain(|(of, _), _| of != id);
 }

@@ -6,11 +6,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::ast::{
+use super::ast::{
     ConditionValue, Expr, ExprKind, Ident, Literal, ProgramKind, TriggerEvent, TriggerTime, TypeName,
 };
-use super::super::cursor::Parsed;
 use leafline_types::error::MysqlError;
+
+/// The result of a check of names.
+type Checked<T> = Result<T, MysqlError>;
 
 /// The program that a body belongs to, as far as rules depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +34,7 @@ pub(crate) struct Variable {
 
 impl Variable {
     /// Makes a variable of a type with the default that DECLARE gives it.
-    pub(super) fn new(name: TypeName, default: Option<&Expr>) -> Variable {
+    pub(crate) fn new(name: TypeName, default: Option<&Expr>) -> Variable {
         use TypeName::*;
         let is_integer = matches!(name, TinyInt | Bool | SmallInt | MediumInt | Int | BigInt | Bit);
         let default = match default.map(|default| &default.kind) {
@@ -73,7 +75,7 @@ struct BlockScope {
     variables: HashMap<String, Variable>,
     conditions: HashMap<String, ConditionValue>,
     cursors: HashSet<String>,
-    handled: Vec<ConditionValue>,
+    handled: HashSet<(u16, [u8; 5])>,
     stage: Stage,
 }
 
@@ -87,7 +89,7 @@ pub(crate) struct Scope {
     outer: Vec<BlockScope>,
     labels: Vec<Label>,
     /// Whether the body has a RETURN.
-    pub(super) returns: bool,
+    pub(crate) returns: bool,
     /// The function's name for error 1320.
     function: Option<String>,
     /// The first of the errors that the body's statements cause in a function or trigger, with its rank: MySQL reports
@@ -100,9 +102,21 @@ fn folded(name: &str) -> String {
     name.to_lowercase()
 }
 
+/// A key that two conditions share if a block may not handle both: a number, which is never 0, or a state. The classes
+/// have states that no condition has.
+fn handled_key(value: &ConditionValue) -> (u16, [u8; 5]) {
+    match value {
+        ConditionValue::Number(number) => (*number, [0; 5]),
+        ConditionValue::State(state) => (0, *state),
+        ConditionValue::Warning => (0, *b"01..."),
+        ConditionValue::NotFound => (0, *b"02..."),
+        ConditionValue::Exception | ConditionValue::Name(_) => (0, *b"....."),
+    }
+}
+
 impl Scope {
     /// Makes the scope of a program without parameters.
-    pub(super) fn new(kind: ProgramKind) -> Scope {
+    pub(crate) fn new(kind: ProgramKind) -> Scope {
         Scope {
             context: ProgramContext { kind, fires: None },
             innermost: BlockScope::default(),
@@ -115,22 +129,22 @@ impl Scope {
     }
 
     /// Makes the scope of a function.
-    pub(super) fn of_function(name: String) -> Scope {
+    pub(crate) fn of_function(name: String) -> Scope {
         Scope { function: Some(name), ..Scope::new(ProgramKind::Function) }
     }
 
     /// Makes the scope of a trigger.
-    pub(super) fn of_trigger(time: TriggerTime, event: TriggerEvent) -> Scope {
+    pub(crate) fn of_trigger(time: TriggerTime, event: TriggerEvent) -> Scope {
         let context = ProgramContext { kind: ProgramKind::Trigger, fires: Some((time, event)) };
         Scope { context, ..Scope::new(ProgramKind::Trigger) }
     }
 
-    pub(super) fn context(&self) -> ProgramContext {
+    pub(crate) fn context(&self) -> ProgramContext {
         self.context
     }
 
     /// Checks what only the whole body shows: statements that a function or trigger may not have, and RETURN.
-    pub(super) fn check_body(self) -> Parsed<()> {
+    pub(crate) fn check_body(self) -> Checked<()> {
         if let Some((_, error)) = self.forbidden {
             return Err(error);
         }
@@ -141,7 +155,7 @@ impl Scope {
     }
 
     /// Notes that a function or trigger may not contain a statement of the body.
-    pub(super) fn forbid(&mut self, rank: u8, error: MysqlError) {
+    pub(crate) fn forbid(&mut self, rank: u8, error: MysqlError) {
         if self.forbidden.as_ref().is_none_or(|(lowest, _)| rank < *lowest) {
             self.forbidden = Some((rank, error));
         }
@@ -149,17 +163,17 @@ impl Scope {
 
     // --- blocks and labels ---
 
-    pub(super) fn enter_block(&mut self) {
+    pub(crate) fn enter_block(&mut self) {
         let outer = std::mem::take(&mut self.innermost);
         self.outer.push(outer);
     }
 
-    pub(super) fn leave_block(&mut self) {
+    pub(crate) fn leave_block(&mut self) {
         self.innermost = self.outer.pop().unwrap_or_default();
     }
 
     /// Adds a label. Returns error 1309 if a statement around this one has it.
-    pub(super) fn push_label(&mut self, label: &Ident, is_loop: bool) -> Parsed<()> {
+    pub(crate) fn push_label(&mut self, label: &Ident, is_loop: bool) -> Checked<()> {
         if self.label(&label.value).is_some() {
             return Err(MysqlError::label_redefined(&label.value));
         }
@@ -169,12 +183,12 @@ impl Scope {
     }
 
     /// Hides the labels around a handler's body.
-    pub(super) fn enter_handler(&mut self) {
+    pub(crate) fn enter_handler(&mut self) {
         self.labels.push(Label::Handler);
     }
 
     /// Takes off the last label, or the begin of a handler's body.
-    pub(super) fn pop_label(&mut self) {
+    pub(crate) fn pop_label(&mut self) {
         self.labels.pop();
     }
 
@@ -192,7 +206,7 @@ impl Scope {
     }
 
     /// Checks the label of LEAVE or ITERATE (error 1308).
-    pub(super) fn check_label(&self, verb: &str, label: &Ident) -> Parsed<()> {
+    pub(crate) fn check_label(&self, verb: &str, label: &Ident) -> Checked<()> {
         match self.label(&label.value) {
             Some(is_loop) if is_loop || verb == "LEAVE" => Ok(()),
             _ => Err(MysqlError::no_such_label(verb, &label.value)),
@@ -202,7 +216,7 @@ impl Scope {
     // --- declarations ---
 
     /// Adds a parameter (error 1330).
-    pub(super) fn add_parameter(&mut self, name: &Ident, variable: Variable) -> Parsed<()> {
+    pub(crate) fn add_parameter(&mut self, name: &Ident, variable: Variable) -> Checked<()> {
         match self.innermost.variables.insert(folded(&name.value), variable) {
             Some(_) => Err(MysqlError::duplicate_parameter(&name.value)),
             None => Ok(()),
@@ -210,7 +224,7 @@ impl Scope {
     }
 
     /// Adds a variable (errors 1331).
-    pub(super) fn add_variable(&mut self, name: &Ident, variable: Variable) -> Parsed<()> {
+    pub(crate) fn add_variable(&mut self, name: &Ident, variable: Variable) -> Checked<()> {
         match self.innermost.variables.insert(folded(&name.value), variable) {
             Some(_) => Err(MysqlError::duplicate_variable(&name.value)),
             None => Ok(()),
@@ -218,7 +232,7 @@ impl Scope {
     }
 
     /// Adds a condition (error 1332).
-    pub(super) fn add_condition(&mut self, name: &Ident, value: ConditionValue) -> Parsed<()> {
+    pub(crate) fn add_condition(&mut self, name: &Ident, value: ConditionValue) -> Checked<()> {
         match self.innermost.conditions.insert(folded(&name.value), value) {
             Some(_) => Err(MysqlError::duplicate_condition(&name.value)),
             None => Ok(()),
@@ -226,7 +240,7 @@ impl Scope {
     }
 
     /// Adds a cursor (error 1333).
-    pub(super) fn add_cursor(&mut self, name: &Ident) -> Parsed<()> {
+    pub(crate) fn add_cursor(&mut self, name: &Ident) -> Checked<()> {
         match self.innermost.cursors.insert(folded(&name.value)) {
             true => Ok(()),
             false => Err(MysqlError::duplicate_cursor(&name.value)),
@@ -234,17 +248,15 @@ impl Scope {
     }
 
     /// Adds a condition that a handler of the block handles (error 1413). `value` is no name.
-    pub(super) fn add_handled(&mut self, value: ConditionValue) -> Parsed<()> {
-        let block = &mut self.innermost;
-        if block.handled.contains(&value) {
-            return Err(MysqlError::duplicate_handler());
+    pub(crate) fn add_handled(&mut self, value: &ConditionValue) -> Checked<()> {
+        match self.innermost.handled.insert(handled_key(value)) {
+            true => Ok(()),
+            false => Err(MysqlError::duplicate_handler()),
         }
-        block.handled.push(value);
-        Ok(())
     }
 
     /// Checks that a variable or condition may still be declared (error 1337).
-    pub(super) fn declares_name(&mut self) -> Parsed<()> {
+    pub(crate) fn declares_name(&mut self) -> Checked<()> {
         match self.innermost.stage {
             Stage::Variables => Ok(()),
             _ => Err(MysqlError::variable_after_cursor()),
@@ -252,7 +264,7 @@ impl Scope {
     }
 
     /// Checks that a cursor may still be declared (error 1338).
-    pub(super) fn declares_cursor(&mut self) -> Parsed<()> {
+    pub(crate) fn declares_cursor(&mut self) -> Checked<()> {
         let block = &mut self.innermost;
         if block.stage > Stage::Cursors {
             return Err(MysqlError::cursor_after_handler());
@@ -261,7 +273,7 @@ impl Scope {
         Ok(())
     }
 
-    pub(super) fn declares_handler(&mut self) {
+    pub(crate) fn declares_handler(&mut self) {
         self.innermost.stage = Stage::Handlers;
     }
 
@@ -279,14 +291,14 @@ impl Scope {
     }
 
     /// The value of the innermost condition of this name (error 1319).
-    pub(super) fn condition(&self, name: &Ident) -> Parsed<ConditionValue> {
+    pub(crate) fn condition(&self, name: &Ident) -> Checked<ConditionValue> {
         let folded = folded(&name.value);
         let found = self.blocks().find_map(|block| block.conditions.get(&folded));
         found.cloned().ok_or_else(|| MysqlError::undefined_condition(&name.value))
     }
 
     /// Checks that a cursor of this name is declared (error 1324).
-    pub(super) fn check_cursor(&self, name: &Ident) -> Parsed<()> {
+    pub(crate) fn check_cursor(&self, name: &Ident) -> Checked<()> {
         let folded = folded(&name.value);
         match self.blocks().any(|block| block.cursors.contains(&folded)) {
             true => Ok(()),
