@@ -229,7 +229,7 @@ pub fn read_error(packet: &[u8]) -> Result<MysqlError, MysqlError> {
         }
         _ => rest,
     };
-    Ok(MysqlError { code, sqlstate, message: String::from_utf8_lossy(message).into_owned() })
+    Ok(MysqlError { code, sqlstate, message: String::from_utf8_lossy(message).into_owned(), details: None })
 }
 
 /// Appends the request for a file of the client, for LOAD DATA LOCAL.

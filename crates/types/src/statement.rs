@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use crate::error::MysqlError;
+use crate::error::{ConditionDetails, MysqlError};
 use crate::memory::server;
 
 /// The level of a diagnostic, as `SHOW WARNINGS` names it.
@@ -40,6 +40,18 @@ pub struct Warning {
     pub code: u16,
     /// The message.
     pub message: String,
+    /// The SQLSTATE.
+    pub sqlstate: [u8; 5],
+    /// The items that SIGNAL has set.
+    pub details: Option<Box<ConditionDetails>>,
+}
+
+impl Warning {
+    /// Returns the condition as an error.
+    pub fn error(&self) -> MysqlError {
+        let Warning { code, message, sqlstate, details, .. } = self.clone();
+        MysqlError { code, sqlstate, message, details }
+    }
 }
 
 /// The number of diagnostics that a statement keeps (`max_error_count`'s default); further ones are only counted.
@@ -52,6 +64,8 @@ pub struct Warnings {
     count: u64,
     errors: u64,
     without_notes: bool,
+    /// How many of the kept ones were there when a handler of a stored program began.
+    inherited: usize,
 }
 
 impl Warnings {
@@ -65,7 +79,8 @@ impl Warnings {
         self.count += 1;
         self.errors += u64::from(level == WarningLevel::Error);
         if self.kept.len() < MAX_KEPT_WARNINGS {
-            self.kept.push(Warning { level, code: e.code, message: e.message });
+            let MysqlError { code, sqlstate, message, details } = e;
+            self.kept.push(Warning { level, code, message, sqlstate, details });
         }
     }
 
@@ -123,6 +138,33 @@ impl Warnings {
         (self.count, self.errors) = (mark.count, mark.errors);
     }
 
+    /// Removes all that were there before a mark.
+    pub fn drop_before(&mut self, mark: WarningsMark) {
+        self.kept.drain(..mark.kept.min(self.kept.len()));
+        self.inherited = self.inherited.saturating_sub(mark.kept);
+        self.count = self.count.saturating_sub(mark.count);
+        self.errors = self.errors.saturating_sub(mark.errors);
+    }
+
+    /// Marks all as there before the handler that begins now.
+    pub fn inherit(&mut self) {
+        self.inherited = self.kept.len();
+    }
+
+    /// Removes the ones that were there before the handler that ends now.
+    pub fn drop_inherited(&mut self) {
+        let inherited = std::mem::take(&mut self.inherited).min(self.kept.len());
+        let dropped = self.kept.drain(..inherited);
+        let errors = dropped.filter(|dropped| dropped.level == WarningLevel::Error).count() as u64;
+        self.errors = self.errors.saturating_sub(errors);
+        self.count = self.count.saturating_sub(inherited as u64);
+    }
+
+    /// Returns those that were added after a mark.
+    pub fn since(&self, mark: WarningsMark) -> &[Warning] {
+        self.kept.get(mark.kept..).unwrap_or_default()
+    }
+
     /// Makes an empty list with the same setting for notes.
     pub fn another(&self) -> Warnings {
         Warnings { without_notes: self.without_notes, ..Warnings::default() }
@@ -139,6 +181,7 @@ impl Warnings {
     /// Removes all.
     pub fn clear(&mut self) {
         self.kept.clear();
+        self.inherited = 0;
         self.count = 0;
         self.errors = 0;
     }

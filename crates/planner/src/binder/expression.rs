@@ -131,6 +131,9 @@ impl ExpressionBinder<'_, '_, '_> {
     // --- names ---
 
     fn column(&mut self, name: &ColumnName) -> Bound {
+        if let Some(local) = self.binder.local(name) {
+            return Ok(local);
+        }
         if let Some(found) = self.block.resolve(self.scope, self.clause, name)? {
             return self.binder.readable(self.block, found).map(|found| self.binder.padded(found));
         }

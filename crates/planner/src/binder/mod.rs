@@ -87,7 +87,9 @@ use crate::authority::Authority;
 use crate::bound::{
     BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
 };
-use leafline_syntax::ast::{Hint, Query, Span, Statement, StatementKind, TableName, VariableScope};
+use leafline_syntax::ast::{
+    ColumnName, Hint, Query, Span, Statement, StatementKind, TableName, VariableScope,
+};
 use leafline_syntax::{Privilege, Privileges};
 
 pub use alter::{AlterWork, AlteredTable, altered_table};
@@ -153,6 +155,13 @@ pub trait VariableLookup {
     fn system(&self, scope: Option<VariableScope>, name: &str) -> Result<Value, MysqlError>;
 }
 
+/// Finds the variables of the stored program that a statement belongs to.
+pub trait LocalLookup {
+    /// Returns the number of the parameter that stands for a name; `table` is the part before the point, such as the `NEW` of
+    /// a trigger. `None` if the program has no such variable.
+    fn local(&self, table: Option<&str>, name: &str) -> Option<usize>;
+}
+
 /// Flags of `sql_mode` that change the meaning of expressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BindModes {
@@ -197,6 +206,8 @@ pub struct BindContext<'a> {
     pub parameter_types: &'a [ExprType],
     /// The parameters' values, where they are known. A plan depends on them only where it must.
     pub parameters: &'a [Value],
+    /// The variables of the stored program around the statement: parameters with the types in `parameter_types`.
+    pub locals: Option<&'a dyn LocalLookup>,
     /// Stops the statement when it is cancelled.
     pub cancel: &'a CancelToken,
     /// Hints for blocks by name.
@@ -230,7 +241,7 @@ pub fn bind_kind(
 ) -> Result<BoundStatement, MysqlError> {
     let mut scales = HashMap::new();
     for _ in 0..SCALE_ROUNDS {
-        let mut binder = Binder::new(sql, context);
+        let mut binder = Binder::of_statement(sql, context);
         binder.variable_scales = scales;
         let bound = bound_by(&mut binder, kind, parameters)?;
         if !binder.scales_grew {
@@ -238,7 +249,7 @@ pub fn bind_kind(
         }
         scales = binder.variable_scales;
     }
-    let mut binder = Binder::new(sql, context);
+    let mut binder = Binder::of_statement(sql, context);
     binder.variable_scales = scales;
     bound_by(&mut binder, kind, parameters)
 }
@@ -290,11 +301,11 @@ pub fn bind_scalar(
     sql: &str,
     context: &BindContext<'_>,
 ) -> Result<BoundExpression, MysqlError> {
-    let mut binder = Binder::new(sql, context);
+    let mut binder = Binder::of_statement(sql, context);
     // Without rows there are no aggregates.
     let mut block = Block { in_aggregate: true, ..Block::default() };
     let expr = binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)?;
-    Ok(BoundExpression { expr, subqueries: binder.subqueries, calls_programs: binder.calls_programs })
+    Ok(binder.finished(expr))
 }
 
 /// Binds a condition over rows that a statement computes itself: WHERE of SHOW. Column `i` of the rows has the name and type of
@@ -308,7 +319,7 @@ pub fn bind_over_columns(
     context: &BindContext<'_>,
     columns: &[(&str, ExprType)],
 ) -> Result<BoundExpression, MysqlError> {
-    let mut binder = Binder::new(sql, context);
+    let mut binder = Binder::of_statement(sql, context);
     let mut block = Block::default();
     let mut seen = scope::Scope::default();
     for (id, (name, ty)) in columns.iter().enumerate() {
@@ -320,7 +331,7 @@ pub fn bind_over_columns(
         seen.columns.push(scope::Visible { id, name: (*name).to_owned() });
     }
     let expr = binder.expression(&mut block, &seen, scope::Clause::Where, condition)?;
-    Ok(BoundExpression { expr, subqueries: binder.subqueries, calls_programs: binder.calls_programs })
+    Ok(binder.finished(expr))
 }
 
 /// Binds a condition over the rows of a table with the name `alias`: WHERE of HANDLER. Column `i` of the rows is column `i` of
@@ -334,17 +345,19 @@ pub fn bind_over_table(
     context: &BindContext<'_>,
     reference: &leafline_syntax::ast::TableReference,
 ) -> Result<BoundExpression, MysqlError> {
-    let mut binder = Binder::new(sql, context);
+    let mut binder = Binder::of_statement(sql, context);
     let mut block = Block::default();
     let (_, seen) = binder.reference(&mut block, reference)?;
     let expr = binder.expression(&mut block, &seen, scope::Clause::Where, condition)?;
-    Ok(BoundExpression { expr, subqueries: binder.subqueries, calls_programs: binder.calls_programs })
+    Ok(binder.finished(expr))
 }
 
 /// The state of binding one statement.
 struct Binder<'a> {
     sql: &'a str,
     context: &'a BindContext<'a>,
+    /// The variables of the stored program; `None` in views and in expressions of tables, which belong to no program.
+    locals: Option<&'a dyn LocalLookup>,
     warnings: Vec<MysqlError>,
     reads_variables: bool,
     /// The statement reads tables of information_schema, whose rows differ at the next execution.
@@ -400,11 +413,24 @@ struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
+    /// Makes a binder for the text of a statement, which sees the variables of the program around it.
+    fn of_statement(sql: &'a str, context: &'a BindContext<'a>) -> Self {
+        Binder { locals: context.locals, ..Binder::new(sql, context) }
+    }
+
+    fn finished(self, expr: Expr) -> BoundExpression {
+        let reads_variables =
+            self.reads_variables || self.reads_schema_tables || !self.compared_with_times.is_empty();
+        let (subqueries, calls_programs) = (self.subqueries, self.calls_programs);
+        BoundExpression { expr, subqueries, calls_programs, reads_variables }
+    }
+
     fn new(sql: &'a str, context: &'a BindContext<'a>) -> Self {
         let assigns_variables = context.assigns_variables;
         Binder {
             sql,
             context,
+            locals: None,
             warnings: Vec::new(),
             reads_variables: false,
             reads_schema_tables: false,
@@ -451,6 +477,18 @@ impl<'a> Binder<'a> {
         });
         self.changes = changes;
         bound
+    }
+
+    /// Returns the parameter that stands for a variable of the program.
+    fn local(&self, name: &ColumnName) -> Option<Expr> {
+        let number = match (&name.database, &name.table) {
+            (None, table) => {
+                self.locals?.local(table.as_ref().map(|table| table.value.as_str()), &name.column.value)?
+            }
+            (Some(_), _) => return None,
+        };
+        let ty = self.context.parameter_types.get(number).cloned().unwrap_or(ExprType::NULL);
+        Some(build::parameter(number, ty))
     }
 
     /// Records an assignment to a variable.

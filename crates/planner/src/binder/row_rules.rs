@@ -71,6 +71,7 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
         default_week_format: 0,
         parameter_types: &[],
         parameters: &[],
+        locals: None,
         hints: &[],
         access: &crate::authority::Unlimited,
         ..*context

@@ -170,6 +170,7 @@ impl Binder<'_> {
         }
         if let ExprKind::Column(name) = &key.kind
             && name.table.is_none()
+            && self.local(name).is_none()
             && let Some(item) = named_item(&block.items, &name.column.value, Clause::Group)?
         {
             // A column of FROM takes precedence over an alias of the select list; MySQL warns when they differ. Where several
@@ -214,6 +215,7 @@ impl Binder<'_> {
         }
         if let ExprKind::Column(name) = &key.kind
             && name.table.is_none()
+            && self.local(name).is_none()
             && let Some(item) = named_item(&block.items, &name.column.value, Clause::Order)?
         {
             return Ok(item.expr.clone());
@@ -236,6 +238,11 @@ impl Binder<'_> {
             ExprKind::Literal(Literal::Integer(count)) => {
                 Ok(build::literal(leafline_types::Value::UInt(*count)))
             }
+            ExprKind::Column(name) => match self.local(name) {
+                Some(local) if local.ty.sql.is_integer() => Ok(local),
+                Some(_) => Err(MysqlError::wrong_type_in_limit()),
+                None => Err(MysqlError::undeclared_variable(&name.column.value)),
+            },
             _ => Err(MysqlError::wrong_arguments("LIMIT")),
         }
     }

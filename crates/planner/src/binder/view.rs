@@ -81,6 +81,7 @@ impl Binder<'_> {
             assigns_variables: false,
             parameter_types: &[],
             parameters: &[],
+            locals: None,
             hints: &[],
             access: definer.as_deref().unwrap_or(self.context.access),
             ..*self.context

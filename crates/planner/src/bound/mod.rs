@@ -83,6 +83,8 @@ pub struct BoundExpression {
     pub subqueries: Vec<BoundSubquery>,
     /// Whether it calls a stored function.
     pub calls_programs: bool,
+    /// The expression contains values of variables, so that it has to be bound anew when they change.
+    pub reads_variables: bool,
 }
 
 /// A subquery of an expression.

@@ -205,15 +205,20 @@ catalogue! {
     1308 "42000" ER_SP_LILABEL_MISMATCH no_such_label(verb, label) "{verb} with no matching label: {label}";
     1309 "42000" ER_SP_LABEL_REDEFINE label_redefined(label) "Redefining label {label}";
     1310 "42000" ER_SP_LABEL_MISMATCH label_mismatch(label) "End-label {label} without match";
+    1312 "0A000" ER_SP_BADSELECT result_set_not_allowed(procedure) "PROCEDURE {procedure} can't return a result set in the given context";
     1313 "42000" ER_SP_BADRETURN return_outside_function() "RETURN is only allowed in a FUNCTION";
     1314 "0A000" ER_SP_BADSTATEMENT not_allowed_in_program(statement) "{statement} is not allowed in stored procedures";
     1317 "70100" ER_QUERY_INTERRUPTED query_interrupted() "Query execution was interrupted";
     1318 "42000" ER_SP_WRONG_NO_OF_ARGS wrong_routine_argument_count(kind, name, expected, got) "Incorrect number of arguments for {kind} {name}; expected {expected}, got {got}";
     1319 "42000" ER_SP_COND_MISMATCH undefined_condition(name) "Undefined CONDITION: {name}";
     1320 "42000" ER_SP_NORETURN no_return(name) "No RETURN found in FUNCTION {name}";
+    1321 "2F005" ER_SP_NORETURNEND no_return_at_end(name) "FUNCTION {name} ended without RETURN";
     1323 "42000" ER_SP_BAD_CURSOR_SELECT cursor_with_into() "Cursor SELECT must not have INTO";
     1324 "42000" ER_SP_CURSOR_MISMATCH undefined_cursor(name) "Undefined CURSOR: {name}";
+    1325 "24000" ER_SP_CURSOR_ALREADY_OPEN cursor_already_open() "Cursor is already open";
+    1326 "24000" ER_SP_CURSOR_NOT_OPEN cursor_not_open() "Cursor is not open";
     1327 "42000" ER_SP_UNDECLARED_VAR undeclared_variable(name) "Undeclared variable: {name}";
+    1328 "HY000" ER_SP_WRONG_NO_OF_FETCH_ARGS wrong_number_of_fetch_variables() "Incorrect number of FETCH variables";
     1329 "02000" ER_SP_FETCH_NO_DATA no_data() "No data - zero rows fetched, selected, or processed";
     1330 "42000" ER_SP_DUP_PARAM duplicate_parameter(name) "Duplicate parameter: {name}";
     1331 "42000" ER_SP_DUP_VAR duplicate_variable(name) "Duplicate variable: {name}";
@@ -222,6 +227,7 @@ catalogue! {
     1336 "0A000" ER_STMT_NOT_ALLOWED_IN_SF_OR_TRG not_allowed_in_function(statement) "{statement} is not allowed in stored function or trigger";
     1337 "42000" ER_SP_VARCOND_AFTER_CURSHNDLR variable_after_cursor() "Variable or condition declaration after cursor or handler declaration";
     1338 "42000" ER_SP_CURSOR_AFTER_HANDLER cursor_after_handler() "Cursor declaration after handler declaration";
+    1339 "20000" ER_SP_CASE_NOT_FOUND case_not_found() "Case not found for CASE statement";
     1345 "HY000" ER_VIEW_NO_EXPLAIN view_not_explainable() "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     1347 "HY000" ER_WRONG_OBJECT wrong_object(database, name, kind) "'{database}.{name}' is not {kind}";
     1348 "HY000" ER_NONUPDATEABLE_COLUMN non_updatable_column(column) "Column '{column}' is not updatable";
@@ -258,6 +264,7 @@ catalogue! {
     1411 "HY000" ER_WRONG_VALUE_FOR_TYPE wrong_value_for_function(kind, value, function) "Incorrect {kind} value: '{value}' for function {function}";
     1412 "HY000" ER_TABLE_DEF_CHANGED table_definition_changed() "Table definition has changed, please retry transaction";
     1413 "42000" ER_SP_DUP_HANDLER duplicate_handler() "Duplicate handler declared in the same block";
+    1414 "42000" ER_SP_NOT_VAR_ARG argument_not_variable(number, routine) "OUT or INOUT argument {number} for routine {routine} is not a variable or NEW pseudo-variable in BEFORE trigger";
     1415 "0A000" ER_SP_NO_RETSET no_result_set(place) "Not allowed to return a result set from a {place}";
     1421 "HY000" ER_STMT_HAS_NO_OPEN_CURSOR no_open_cursor(statement) "The statement ({statement}) has no open cursor.";
     1422 "HY000" ER_COMMIT_NOT_ALLOWED_IN_SF_OR_TRG commit_in_function() "Explicit or implicit commit is not allowed in stored function or trigger.";
@@ -277,6 +284,7 @@ catalogue! {
     1451 "23000" ER_ROW_IS_REFERENCED_2 row_is_referenced(detail) "Cannot delete or update a parent row: a foreign key constraint fails ({detail})";
     1452 "23000" ER_NO_REFERENCED_ROW_2 no_referenced_row(detail) "Cannot add or update a child row: a foreign key constraint fails ({detail})";
     1453 "HY000" ER_SP_BAD_VAR_SHADOW shadowing_variable(name) "Variable '{name}' must be quoted with `...`, or renamed";
+    1456 "HY000" ER_SP_RECURSION_LIMIT recursion_limit(limit, routine) "Recursive limit {limit} (as set by the max_sp_recursion_depth variable) was exceeded for routine {routine}";
     1458 "42000" ER_SP_WRONG_NAME wrong_program_name(name) "Incorrect routine name '{name}'";
     1461 "42000" ER_MAX_PREPARED_STMT_COUNT_REACHED too_many_prepared_statements(max) "Can't create more than max_prepared_stmt_count statements (current value: {max})";
     1462 "HY000" ER_VIEW_RECURSIVE view_recursive(database, name) "`{database}`.`{name}` contains view recursion";
@@ -343,7 +351,12 @@ catalogue! {
     1629 "HY000" ER_TOO_LONG_FIELD_COMMENT column_comment_too_long(column, max) "Comment for field '{column}' is too long (max = {max})";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     1641 "42000" ER_DUP_SIGNAL_SET duplicate_signal_item(item) "Duplicate condition information item '{item}'";
+    1642 "01000" ER_SIGNAL_WARN signal_warning() "Unhandled user-defined warning condition";
+    1643 "02000" ER_SIGNAL_NOT_FOUND signal_not_found() "Unhandled user-defined not found condition";
+    1644 "HY000" ER_SIGNAL_EXCEPTION signal_exception() "Unhandled user-defined exception condition";
+    1645 "0K000" ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER resignal_without_handler() "RESIGNAL when handler not active";
     1646 "HY000" ER_SIGNAL_BAD_CONDITION_TYPE signal_bad_condition() "SIGNAL/RESIGNAL can only use a CONDITION defined with SQLSTATE";
+    1648 "HY000" ER_COND_ITEM_TOO_LONG condition_item_too_long(item) "Data too long for condition item '{item}'";
     1649 "HY000" ER_UNKNOWN_LOCALE unknown_locale(name) "Unknown locale: '{name}'";
     1652 "HY000" ER_SAME_NAME_PARTITION_FIELD same_name_partition_field(name) "Duplicate partition field name '{name}'";
     1653 "HY000" ER_PARTITION_COLUMN_LIST_ERROR partition_column_list() "Inconsistency in usage of column lists for partitioning";
@@ -371,7 +384,9 @@ catalogue! {
     1740 "HY000" ER_PARTITION_EXCHANGE_FOREIGN_KEY exchange_with_foreign_key(table) "Table to exchange with partition has foreign key references: '{table}'";
     1747 "HY000" ER_PARTITION_CLAUSE_ON_NONPARTITIONED partition_clause_on_nonpartitioned() "PARTITION () clause on non partitioned table";
     1748 "HY000" ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET row_not_in_partition_set() "Found a row not matching the given partition set";
+    1758 "35000" ER_DA_INVALID_CONDITION_NUMBER invalid_condition_number() "Invalid condition number";
     1761 "23000" ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO fk_duplicate_key(table, record, child, key) "Foreign key constraint for table '{table}', record '{record}' would lead to a duplicate entry in table '{child}', key '{key}'";
+    1787 "0Z002" ER_GET_STACKED_DA_WITHOUT_ACTIVE_HANDLER stacked_without_handler() "GET STACKED DIAGNOSTICS when handler not active";
     1791 "HY000" ER_UNKNOWN_EXPLAIN_FORMAT unknown_explain_format(name) "Unknown EXPLAIN format name: '{name}'";
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1793 "HY000" ER_TOO_LONG_TABLE_PARTITION_COMMENT partition_comment_too_long(partition, max) "Comment for table partition '{partition}' is too long (max = {max})";

@@ -21,6 +21,33 @@ pub struct MysqlError {
     pub sqlstate: [u8; 5],
     /// The message, in English.
     pub message: String,
+    /// The condition items that SIGNAL has set besides these.
+    pub details: Option<Box<ConditionDetails>>,
+}
+
+/// The items of a condition that only SIGNAL and RESIGNAL set; GET DIAGNOSTICS reads them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ConditionDetails {
+    /// CLASS_ORIGIN.
+    pub class_origin: Option<String>,
+    /// SUBCLASS_ORIGIN.
+    pub subclass_origin: Option<String>,
+    /// CONSTRAINT_CATALOG.
+    pub constraint_catalog: Option<String>,
+    /// CONSTRAINT_SCHEMA.
+    pub constraint_schema: Option<String>,
+    /// CONSTRAINT_NAME.
+    pub constraint_name: Option<String>,
+    /// CATALOG_NAME.
+    pub catalog_name: Option<String>,
+    /// SCHEMA_NAME.
+    pub schema_name: Option<String>,
+    /// TABLE_NAME.
+    pub table_name: Option<String>,
+    /// COLUMN_NAME.
+    pub column_name: Option<String>,
+    /// CURSOR_NAME.
+    pub cursor_name: Option<String>,
 }
 
 impl MysqlError {
@@ -55,7 +82,7 @@ impl MysqlError {
         if let Ok(given) = sqlstate.as_bytes().try_into() {
             state = given;
         }
-        MysqlError { code, sqlstate: state, message }
+        MysqlError { code, sqlstate: state, message, details: None }
     }
 
     /// Makes `1064`: a syntax error near `near` (the rest of the statement) at `line`, counted from 1.

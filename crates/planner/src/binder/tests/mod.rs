@@ -96,6 +96,7 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         assigns_variables: statement.assigns_variables,
         parameter_types: &[],
         parameters: &[],
+        locals: None,
         cancel: &CancelToken::new(),
         hints: &statement.hints.elsewhere,
         access: &crate::authority::Unlimited,
