@@ -46,7 +46,7 @@ pub use collation::{Charset, Collation};
 pub use column::{Batch, ColumnBuilder, TextBuilder, TextColumns, append_text, text_at, value_at};
 pub use convert::{StoreContext, store_cast};
 pub use decimal::Decimal;
-pub use error::{CodecError, MysqlError};
+pub use error::{CodecError, ConditionDetails, MysqlError};
 pub use json::Json;
 pub use key::{
     KeyPart, decode_part, decode_value, encode_part, encode_stored_text, is_restorable, prefix_successor,
@@ -58,6 +58,6 @@ pub use row::{
     StringPlace,
 };
 pub use short::extend_short;
-pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
+pub use statement::{CancelToken, Warning, WarningLevel, Warnings, WarningsMark};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit, Time};
 pub use value::{Coercibility, ExprType, Members, Origin, SqlType, Value, ValueRef};

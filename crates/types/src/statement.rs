@@ -64,8 +64,8 @@ pub struct Warnings {
     count: u64,
     errors: u64,
     without_notes: bool,
-    /// How many of the kept ones were there when a handler of a stored program began.
-    inherited: usize,
+    /// How many were ever added. It grows also when the list is cleared.
+    raised: u64,
 }
 
 impl Warnings {
@@ -77,6 +77,7 @@ impl Warnings {
     /// Adds a diagnostic with the number and text of `e`.
     pub fn push(&mut self, level: WarningLevel, e: MysqlError) {
         self.count += 1;
+        self.raised += 1;
         self.errors += u64::from(level == WarningLevel::Error);
         if self.kept.len() < MAX_KEPT_WARNINGS {
             let MysqlError { code, sqlstate, message, details } = e;
@@ -124,45 +125,53 @@ impl Warnings {
     /// Removes all that were added since the list was as `earlier` is; `earlier` is a copy made then.
     pub fn truncate_to(&mut self, earlier: &Warnings) {
         self.kept.truncate(earlier.kept.len());
-        (self.count, self.errors) = (earlier.count, earlier.errors);
+        (self.count, self.errors, self.raised) = (earlier.count, earlier.errors, earlier.raised);
     }
 
     /// Returns the current place in the list, for [`back_to`](Self::back_to).
     pub fn mark(&self) -> WarningsMark {
-        WarningsMark { kept: self.kept.len(), count: self.count, errors: self.errors }
+        WarningsMark { kept: self.kept.len(), count: self.count, errors: self.errors, raised: self.raised }
     }
 
     /// Removes all that were added after a mark.
     pub fn back_to(&mut self, mark: WarningsMark) {
         self.kept.truncate(mark.kept);
-        (self.count, self.errors) = (mark.count, mark.errors);
+        (self.count, self.errors, self.raised) = (mark.count, mark.errors, mark.raised);
     }
 
-    /// Removes all that were there before a mark.
-    pub fn drop_before(&mut self, mark: WarningsMark) {
-        self.kept.drain(..mark.kept.min(self.kept.len()));
-        self.inherited = self.inherited.saturating_sub(mark.kept);
-        self.count = self.count.saturating_sub(mark.count);
-        self.errors = self.errors.saturating_sub(mark.errors);
-    }
-
-    /// Marks all as there before the handler that begins now.
-    pub fn inherit(&mut self) {
-        self.inherited = self.kept.len();
-    }
-
-    /// Removes the ones that were there before the handler that ends now.
-    pub fn drop_inherited(&mut self) {
-        let inherited = std::mem::take(&mut self.inherited).min(self.kept.len());
-        let dropped = self.kept.drain(..inherited);
-        let errors = dropped.filter(|dropped| dropped.level == WarningLevel::Error).count() as u64;
-        self.errors = self.errors.saturating_sub(errors);
-        self.count = self.count.saturating_sub(inherited as u64);
+    /// Whether any were added after a mark, even if they were removed since.
+    pub fn raised_since(&self, mark: WarningsMark) -> bool {
+        self.raised != mark.raised
     }
 
     /// Returns those that were added after a mark.
     pub fn since(&self, mark: WarningsMark) -> &[Warning] {
-        self.kept.get(mark.kept..).unwrap_or_default()
+        let added = usize::try_from(self.raised.saturating_sub(mark.raised)).unwrap_or(usize::MAX);
+        self.kept.get(self.kept.len().saturating_sub(added)..).unwrap_or_default()
+    }
+
+    /// Removes all that were added before a mark.
+    pub fn drop_before(&mut self, mark: WarningsMark) {
+        let older = self.kept.len() - self.since(mark).len();
+        self.kept.drain(..older);
+        let added = self.raised.saturating_sub(mark.raised).min(self.count);
+        self.count = added.max(self.kept.len() as u64);
+        self.errors = self.kept.iter().filter(|kept| kept.level == WarningLevel::Error).count() as u64;
+    }
+
+    /// Replaces the list by another one.
+    pub fn restore(&mut self, list: &Warnings) {
+        let raised = self.raised;
+        self.clone_from(list);
+        self.raised = raised;
+    }
+
+    /// Removes the last one if it is an error, and returns it.
+    pub fn take_last_error(&mut self) -> Option<Warning> {
+        let last = self.kept.pop_if(|last| last.level == WarningLevel::Error)?;
+        self.count = self.count.saturating_sub(1);
+        self.errors = self.errors.saturating_sub(1);
+        Some(last)
     }
 
     /// Makes an empty list with the same setting for notes.
@@ -173,6 +182,7 @@ impl Warnings {
     /// Appends the diagnostics of a part of the statement.
     pub fn append(&mut self, part: Warnings) {
         self.count += part.count;
+        self.raised += part.count;
         self.errors += part.errors;
         let room = MAX_KEPT_WARNINGS - self.kept.len();
         self.kept.extend(part.kept.into_iter().take(room));
@@ -181,7 +191,6 @@ impl Warnings {
     /// Removes all.
     pub fn clear(&mut self) {
         self.kept.clear();
-        self.inherited = 0;
         self.count = 0;
         self.errors = 0;
     }
@@ -193,6 +202,7 @@ pub struct WarningsMark {
     kept: usize,
     count: u64,
     errors: u64,
+    raised: u64,
 }
 
 const RUNNING: u32 = 0;

@@ -240,7 +240,7 @@ impl Binder<'_> {
             }
             ExprKind::Column(name) => match self.local(name) {
                 Some(local) if local.ty.sql.is_integer() => Ok(local),
-                Some(_) => Err(MysqlError::wrong_type_in_limit()),
+                Some(_) => Err(MysqlError::limit_variable_not_integer()),
                 None => Err(MysqlError::undeclared_variable(&name.column.value)),
             },
             _ => Err(MysqlError::wrong_arguments("LIMIT")),

@@ -84,9 +84,24 @@ impl Access {
     /// # Errors
     /// 1449 if the definer does not exist.
     pub(crate) fn of_definer(&self, view: &ViewDef) -> Result<Option<Access>, MysqlError> {
-        let Some(rights) = self.rights.as_ref().filter(|_| !view.by_invoker) else { return Ok(None) };
-        let named = definer_of(view);
-        let definer = rights.set.definer(&named);
+        if view.by_invoker { Ok(None) } else { self.of_account(&definer_of(view)) }
+    }
+
+    /// The rights of a stored program's definer; `None` if the caller is unlimited.
+    ///
+    /// # Errors
+    /// 1449 if there is no such account.
+    pub(crate) fn of_program_definer(
+        &self,
+        (user, host): &(String, String),
+    ) -> Result<Option<Access>, MysqlError> {
+        self.of_account(&AccountId::new(user, host))
+    }
+
+    /// The rights of another account.
+    fn of_account(&self, named: &AccountId) -> Result<Option<Access>, MysqlError> {
+        let Some(rights) = self.rights.as_ref() else { return Ok(None) };
+        let definer = rights.set.definer(named);
         let definer = definer.ok_or_else(|| MysqlError::no_such_definer(&named.user, &named.host))?;
         // The definer is treated as a client at its host, or at `localhost` if its host is a pattern.
         let host = if definer.host.contains(['%', '_', '/']) { LOCALHOST } else { &definer.host };

@@ -11,6 +11,8 @@ pub(crate) struct Parameters {
     pub(crate) compared_with_times: Vec<(usize, SqlType)>,
     /// Parameters that are compared with columns of numbers.
     pub(crate) compared_with_numbers: Vec<usize>,
+    /// The parameters are variables of a stored program, whose types do not depend on their values.
+    pub(crate) are_declared: bool,
 }
 
 impl Parameters {
@@ -18,7 +20,7 @@ impl Parameters {
     pub(crate) fn are(&self, values: &[Value], collation: Collation) -> bool {
         let is_of = |value: &Value, ty: &ExprType| parameter_type(value, collation) == *ty;
         values.len() == self.types.len()
-            && values.iter().zip(&self.types).all(|(value, ty)| is_of(value, ty))
+            && (self.are_declared || values.iter().zip(&self.types).all(|(value, ty)| is_of(value, ty)))
             && self.compared_with_times.iter().all(|(number, time)| {
                 values.get(*number).is_none_or(|value| build::is_comparable(value, time))
             })

@@ -1,39 +1,43 @@
-//! Stored programs.
-use crate::session::Session;
-use leafline_expr::ProgramCall;
-use leafline_planner::binder::StoredFunction;
-use leafline_types::{MysqlError, Value};
+//! Stored programs: compiles and runs the bodies of procedures, functions and triggers.
+//!
+//! | module | does |
+//! |---|---|
+//! | `code` | defines the compiled form: steps, slots, scopes of handlers |
+//! | `names` | finds the variables that are visible at a step |
+//! | `compile` | turns the syntax tree into steps |
+//! | `loaded` | compiles the programs of the catalog |
+//! | `kept` | keeps compiled programs and plans for a session |
+//! | `frame` | holds the state of one call |
+//! | `evaluate` | evaluates expressions of steps over the slots |
+//! | `conditions` | chooses the handler of a condition |
+//! | `run` | runs steps, and suspends between results |
+//! | `inner` | runs the statements of steps |
+//! | `cursor` | OPEN, FETCH, CLOSE |
+//! | `context` | enters and leaves the settings of a program |
+//! | `call` | CALL, and calls of functions |
+//! | `triggers` | the triggers of a table |
+//! | `diagnostics` | SIGNAL, RESIGNAL, GET DIAGNOSTICS |
 
-pub(crate) fn call_function(_: &mut Session, call: &ProgramCall, _: &[Value]) -> Result<Value, MysqlError> {
-    Err(MysqlError::does_not_exist("FUNCTION", &call.function.name))
-}
+mod call;
+mod code;
+mod compile;
+mod conditions;
+mod context;
+mod cursor;
+mod diagnostics;
+mod evaluate;
+mod frame;
+mod inner;
+mod kept;
+mod loaded;
+mod names;
+mod run;
+#[cfg(test)]
+mod tests;
+mod triggers;
 
-pub(crate) fn stored_function(_: &Session, _: &str, _: &str) -> Result<Option<StoredFunction>, MysqlError> {
-    Ok(None)
-}
-
-pub(crate) struct TableTriggers;
-use leafline_types::words::{TriggerEvent, TriggerTime};
-impl TableTriggers {
-    pub(crate) fn of(
-        _: &mut Session,
-        _: &leafline_table::TableDef,
-    ) -> Result<Option<std::sync::Arc<TableTriggers>>, MysqlError> {
-        Ok(None)
-    }
-    pub(crate) fn has(&self, _: TriggerTime, _: TriggerEvent) -> bool {
-        false
-    }
-    pub(crate) fn assigns(&self, _: TriggerEvent, _: usize) -> bool {
-        false
-    }
-    pub(crate) fn fire(
-        &self,
-        _: &mut Session,
-        _: (TriggerTime, TriggerEvent),
-        _: &[Value],
-        _: &mut [Value],
-    ) -> Result<(), MysqlError> {
-        Ok(())
-    }
-}
+pub(crate) use call::{call, call_function};
+pub(crate) use diagnostics::{get_diagnostics, signal};
+pub(crate) use kept::KeptPrograms;
+pub(crate) use loaded::stored_function;
+pub(crate) use triggers::TableTriggers;

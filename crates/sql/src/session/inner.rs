@@ -139,6 +139,11 @@ impl Session {
             tracker: StateTracker::default(),
             inner: None,
             level: outer.level + 1,
+            program_step: None,
+            suspended: None,
+            several_results: false,
+            out_parameters: None,
+            execute_variables: None,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::program;
 use crate::settings::Modes;
 use crate::settings::variables::{Scope, Variable, find};
 use leafline_planner::SystemRows;
-use leafline_planner::binder::{BindContext, CatalogLookup, StoredFunction, VariableLookup};
+use leafline_planner::binder::{BindContext, CatalogLookup, LocalLookup, StoredFunction, VariableLookup};
 use leafline_syntax::ast::VariableScope;
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
@@ -76,6 +76,7 @@ impl Session {
             assigns_variables: false,
             parameter_types,
             parameters: &[],
+            locals: self.program_step.as_ref().map(|step| &*step.names as &dyn LocalLookup),
             cancel: &self.cancel,
             hints: &[],
             access: &*self.login.access,

@@ -19,6 +19,7 @@ mod parts;
 mod picture;
 mod pieces;
 mod prepared;
+mod program_step;
 mod running;
 mod state_changes;
 mod statement_cache;
@@ -37,6 +38,7 @@ pub(crate) use outcome::shown_value;
 pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
 pub use pieces::{Cut, QueryPieces};
 pub use prepared::Prepared;
+pub(crate) use program_step::{CallingStatement, ProgramStep, SuspendedProgram};
 pub use state_changes::StateChange;
 use state_changes::StateTracker;
 pub(crate) use tables::StatementUses;
@@ -44,6 +46,7 @@ pub(crate) use tables::StatementUses;
 use crate::accounts::{AccountId, LOCALHOST, ROOT};
 use crate::instance::Instance;
 use crate::optimizer_trace::OptimizerTrace;
+use crate::result::{Done, RowSet};
 use crate::session_entry::{ConnectAttributes, SessionEntry, StatementText};
 use crate::settings::{ConnectionFacts, SessionIsolation, Settings, variables};
 use crate::status::{SessionCounters, StorageCounters};
@@ -94,6 +97,16 @@ pub struct Session {
     inner: Option<Box<Session>>,
     /// The number of sessions around this one.
     level: usize,
+    /// The statement of a stored program that runs.
+    pub(crate) program_step: Option<ProgramStep>,
+    /// The program that waits until its next result is taken.
+    suspended: Option<Box<dyn SuspendedProgram>>,
+    /// Whether CALL may give several results.
+    pub(crate) several_results: bool,
+    /// The OUT parameters of the last prepared CALL.
+    out_parameters: Option<RowSet>,
+    /// The user variables of the EXECUTE that runs.
+    pub(crate) execute_variables: Option<Vec<String>>,
 }
 
 impl Instance {
@@ -164,6 +177,11 @@ impl Session {
             tracker: StateTracker::default(),
             inner: None,
             level: 0,
+            program_step: None,
+            suspended: None,
+            several_results: false,
+            out_parameters: None,
+            execute_variables: None,
         }
     }
 
@@ -232,6 +250,8 @@ impl Session {
     /// Begins a statement. Rearms the cancel token, because a KILL QUERY that arrived earlier was meant for
     /// another statement.
     fn begin_statement(&mut self, sql: StatementText<'_>) {
+        self.give_up_results();
+        self.out_parameters = None;
         self.cancel.rearm();
         server::statement_begins();
         self.end_hints();
@@ -296,18 +316,7 @@ impl Session {
             Ok(Outcome::Rows(rows)) if rows.is_whole() => self.end_statement(true),
             // The rows are still to be computed, and may ask for the row count of the previous statement.
             Ok(Outcome::Rows(_)) => {}
-            Ok(Outcome::Done(done)) => {
-                self.statement.running.affected = done.affected;
-                self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
-                if done.last_insert_id == 0
-                    && let Some(told) = self.statement.told_insert_id
-                {
-                    (done.last_insert_id, done.insert_id) = (told, told);
-                }
-                if done.last_insert_id != 0 {
-                    self.facts.last_insert_id = done.last_insert_id;
-                }
-            }
+            Ok(Outcome::Done(done)) => self.note_done(done),
             Err(error) => {
                 self.count_failed(sql, error.code);
                 self.note_error(error);
@@ -317,6 +326,20 @@ impl Session {
             self.statement_ended();
         }
         outcome
+    }
+
+    /// Notes the counts of a statement without rows.
+    fn note_done(&mut self, done: &mut Done) {
+        self.statement.running.affected = done.affected;
+        self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
+        if done.last_insert_id == 0
+            && let Some(told) = self.statement.told_insert_id
+        {
+            (done.last_insert_id, done.insert_id) = (told, told);
+        }
+        if done.last_insert_id != 0 {
+            self.facts.last_insert_id = done.last_insert_id;
+        }
     }
 
     /// Ends a statement after its last row was read or its rows were dropped.
@@ -485,6 +508,7 @@ impl Session {
     /// Resets the session: rolls back, drops temporary tables, forgets variables and prepared statements. The
     /// current database stays.
     pub fn reset(&mut self) {
+        self.give_up_results();
         self.rollback();
         self.drop_all_own_tables();
         self.objects.handlers = Default::default();

@@ -242,6 +242,11 @@ impl RowStream {
                     session.statement_ended();
                     return Ok(None);
                 }
+                // The program that gave the rows goes on in its handler.
+                Err(error) if session.suspended_takes(&error) => {
+                    session.statement_ended();
+                    return Ok(None);
+                }
                 Err(error) => {
                     session.note_error(&error);
                     session.statement_ended();

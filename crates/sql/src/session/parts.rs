@@ -11,6 +11,7 @@ use super::statement_cache::StatementCache;
 use super::tables::LockedTables;
 use crate::accounts::Access;
 use crate::handlers::OpenHandlers;
+use crate::program::KeptPrograms;
 use crate::settings::Settings;
 use leafline_table::MetadataKey;
 use std::sync::Arc;
@@ -95,6 +96,8 @@ pub(crate) struct KeptStatements {
     pub(super) prepared: PreparedStatements,
     /// Plans of statements that came as text.
     pub(super) by_text: StatementCache,
+    /// Compiled stored programs.
+    pub(crate) programs: KeptPrograms,
     /// The rows of the last small result; its reader may still share them.
     pub(crate) rows: Option<Arc<Chunk>>,
 }

@@ -7,7 +7,7 @@ use crate::result::ColumnMeta;
 use crate::session_entry::StatementText;
 use crate::status::Command;
 use hashbrown::HashMap;
-use leafline_syntax::ast::Statement;
+use leafline_syntax::ast::{Statement, StatementKind};
 use leafline_syntax::token_count;
 use leafline_types::{ExprType, MysqlError, Value};
 use std::sync::Arc;
@@ -264,6 +264,23 @@ impl Session {
             self.count_command(entry.command, false);
         }
         self.run_prepared(id, &entry, parameters)
+    }
+
+    /// Whether PREPARE has given the name to a CALL.
+    pub(crate) fn is_prepared_call(&self, name: &str) -> bool {
+        self.prepared_statement(name)
+            .is_ok_and(|(_, statement)| matches!(statement.kind, StatementKind::Call(_)))
+    }
+
+    /// The text and the tree of a statement that PREPARE has named.
+    ///
+    /// # Errors
+    /// 1243 if there is none.
+    pub(crate) fn prepared_statement(&self, name: &str) -> Result<(Arc<str>, Arc<Statement>), MysqlError> {
+        let found = self.kept.prepared.names.get(&name.to_lowercase());
+        let entry = found.and_then(|id| self.kept.prepared.entries.get(id));
+        let entry = entry.ok_or_else(|| MysqlError::unknown_statement_handler(name, "EXECUTE"))?;
+        Ok((entry.sql.clone(), entry.statement.clone()))
     }
 
     /// DEALLOCATE PREPARE.

@@ -208,7 +208,8 @@ impl Session {
 
     /// Sets the digest of the current statement, which has no plan.
     pub(crate) fn count_unplanned(&mut self, properties: &Properties<'_>, sql: &str) {
-        let digest = self.instance.digests().of(self.database(), sql, self.settings.lex_mode());
+        let digest =
+            self.instance.digests().of(self.database(), self.own_text(sql), self.settings.lex_mode());
         self.statement.running.counted = Some(DigestedStatement {
             digest,
             estimated: None,

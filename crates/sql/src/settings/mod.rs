@@ -133,6 +133,8 @@ pub struct Settings {
     pub time_zone: TimeZone,
     /// `cte_max_recursion_depth`: limit of the rounds of a recursive common table.
     pub cte_max_recursion_depth: u64,
+    /// `max_sp_recursion_depth`: how often a procedure may stand in its own call.
+    pub max_sp_recursion_depth: u64,
     /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
     pub query_memory: u64,
     /// `leafline_server_memory`: bytes that everything but pages may take; 0 for the default of this machine.
@@ -268,6 +270,7 @@ impl Default for Settings {
             results_charset: Some(Charset::Utf8mb4),
             time_zone: TimeZone::system(),
             cte_max_recursion_depth: 1000,
+            max_sp_recursion_depth: 0,
             query_memory: 1 << 30,
             server_memory: 0,
             session_memory: 256 << 20,

@@ -1,6 +1,5 @@
 //! Evaluates expressions without a table, and conditions over rows that a statement has read itself.
 
-use crate::plans::parameters::types_of;
 use crate::result::{ColumnMeta, RowSet};
 use crate::session::Execution;
 use crate::session::Session;
@@ -20,16 +19,26 @@ pub(crate) fn constant(
     expr: &Expr,
     (sql, parameters): (&str, &[Value]),
 ) -> Result<(Value, ExprType), MysqlError> {
-    let collation = session.settings.collation;
-    let types = types_of(parameters, collation);
+    let types = session.parameter_types(parameters);
     // The expression may read a variable that an earlier expression, or itself, assigns.
     let context = BindContext { assigns_variables: true, parameters, ..session.bind_context(&types) };
-    let BoundExpression { expr, subqueries, calls_programs } = bind_scalar(expr, sql, &context)?;
+    let bound = bind_scalar(expr, sql, &context)?;
+    bound_value(session, bound, parameters, false)
+}
+
+/// Returns the value and the type of a bound expression; `stores` is true if the value is stored.
+pub(crate) fn bound_value(
+    session: &mut Session,
+    bound: BoundExpression,
+    parameters: &[Value],
+    stores: bool,
+) -> Result<(Value, ExprType), MysqlError> {
+    let BoundExpression { expr, subqueries, calls_programs, .. } = bound;
     if calls_programs {
         session.statement.uses.clear();
         let parts = Arc::new(session.with_optimizer(parameters, &subqueries, plan_parts)?);
         let value = session.write(|session, transaction| {
-            let mut execution = Execution::new(session, transaction.view(), parameters, false)
+            let mut execution = Execution::new(session, transaction.view(), parameters, stores)
                 .with_parts(&parts)
                 .locking(transaction)
                 .calling(true, session, transaction)?;
@@ -37,7 +46,7 @@ pub(crate) fn constant(
         })?;
         return Ok((value, expr.ty));
     }
-    let mut execution = expression_execution(session, &subqueries, parameters)?;
+    let mut execution = expression_execution(session, &subqueries, (parameters, stores))?;
     let value = execution.with(session, |cx| evaluate_scalar(&expr, &mut cx.exec.eval))?;
     Ok((value, expr.ty))
 }
@@ -46,15 +55,15 @@ pub(crate) fn constant(
 fn expression_execution(
     session: &mut Session,
     subqueries: &[BoundSubquery],
-    parameters: &[Value],
+    (parameters, stores): (&[Value], bool),
 ) -> Result<Execution, MysqlError> {
     if subqueries.is_empty() {
         let view = session.latest_view();
-        return Ok(Execution::new(session, view, parameters, false));
+        return Ok(Execution::new(session, view, parameters, stores));
     }
     let parts = Arc::new(session.with_optimizer(parameters, subqueries, plan_parts)?);
     let view = session.read_view();
-    Ok(Execution::new(session, view, parameters, false).with_parts(&parts))
+    Ok(Execution::new(session, view, parameters, stores).with_parts(&parts))
 }
 
 /// Evaluates the WHERE of a SHOW: returns for each of `rows` whether `condition` is true.
@@ -67,7 +76,7 @@ pub(crate) fn over_rows(
     let batch = rows.batch()?;
     let columns: Vec<(&str, ExprType)> =
         rows.columns.iter().map(|c| (c.name.as_str(), shown_type(c))).collect();
-    let types = types_of(parameters, session.settings.collation);
+    let types = session.parameter_types(parameters);
     let bound =
         leafline_planner::binder::bind_over_columns(condition, sql, &session.bind_context(&types), &columns)?;
     Filter::new(session, bound, parameters)?.holds(session, &batch)
@@ -101,7 +110,7 @@ impl Filter {
         if bound.calls_programs {
             return Err(MysqlError::not_supported("stored functions in the WHERE of SHOW and HANDLER"));
         }
-        let execution = expression_execution(session, &bound.subqueries, parameters)?;
+        let execution = expression_execution(session, &bound.subqueries, (parameters, false))?;
         Ok(Filter { condition: [bound.expr], execution })
     }
 

@@ -65,6 +65,7 @@ mod transport_tests;
 mod views;
 
 use crate::advice::advise;
+use crate::program;
 use crate::properties::{About, Changes, Commits, Diagnostics, properties};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
@@ -83,7 +84,8 @@ impl Session {
         let kind = &statement.kind;
         let properties = properties(kind);
         self.count_command(properties.command, true);
-        if properties.diagnostics == Diagnostics::Own {
+        // A program's runner removes the conditions of the statement before, if this one uses tables or gives its own.
+        if properties.diagnostics == Diagnostics::Own && self.program_step.is_none() {
             self.warnings.clear();
         }
         if hypothetical::drop(self, kind) {
@@ -96,6 +98,7 @@ impl Session {
         self.check_changes(properties.changes)?;
         self.apply_hints(&statement.hints);
         if let Some(planned) = self.plan_statement(statement, sql, Some(parameters))? {
+            self.note_table_use(!planned.uses().is_empty());
             return self.run_planned(&planned, parameters);
         }
         self.count_unplanned(&properties, sql);
@@ -192,9 +195,9 @@ impl Session {
             K::DropView(drop) => views::drop_view(self, drop).map(done),
             K::CreateProgram(create) => programs::create(self, create, with_parameters).map(nothing),
             K::AlterProgram(alter) => programs::alter(self, alter, with_parameters).map(nothing),
-            K::Call(_) | K::Signal(_) | K::GetDiagnostics(_) => {
-                Err(MysqlError::not_supported("stored programs"))
-            }
+            K::Call(call) => program::call(self, call, with_parameters),
+            K::Signal(signal) => program::signal(self, signal, with_parameters).map(nothing),
+            K::GetDiagnostics(get) => program::get_diagnostics(self, get, with_parameters).map(nothing),
             K::DropProgram(drop) => programs::drop(self, drop).map(nothing),
             K::CreateUser { if_not_exists, users, options } => {
                 self.instance.clone().accounts().create(self, *if_not_exists, users, *options).map(nothing)
@@ -235,7 +238,10 @@ impl Session {
             }
             K::Execute { name, using } => {
                 let values: Vec<Value> = using.iter().map(|name| self.user_variables.get(name).0).collect();
-                self.execute_named(&name.value, &values)
+                self.execute_variables = Some(using.clone());
+                let outcome = self.outside_program(|session| session.execute_named(&name.value, &values));
+                self.execute_variables = None;
+                outcome
             }
             K::Deallocate(name) => self.deallocate_named(&name.value).map(nothing),
             K::Do(expressions) => {

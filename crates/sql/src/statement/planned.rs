@@ -6,7 +6,7 @@ use crate::index_uses::PlanExecutions;
 use crate::optimizer_trace::OptimizerTrace;
 use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::plans::TableUse;
-use crate::plans::parameters::{Parameters, types_of, with_numbers};
+use crate::plans::parameters::{Parameters, with_numbers};
 use crate::plans::{ExplainForm, Planned, RunningPlan, ValueDependence, Work};
 use crate::properties::{Runs, properties};
 use crate::result::{ColumnMeta, Done};
@@ -176,7 +176,8 @@ impl Session {
         if parameters.is_some() && is_query && how.is_none_or(|how| how == ExplainForm::Analyze) {
             self.limit_time(statement.hints.max_execution_time.unwrap_or(self.settings.max_execution_time));
         }
-        let types = types_of(parameters.unwrap_or_default(), self.settings.collation);
+        let types = self.parameter_types(parameters.unwrap_or_default());
+        let is_local = self.program_step.is_some();
         let catalog = self.instance.engine().catalog();
         let supposed = CatalogWithHypothetical(self);
         let context = binder::BindContext {
@@ -199,6 +200,8 @@ impl Session {
             calls_programs,
             ..
         } = bound;
+        // Variables of a program have their declared types.
+        let compared_with_numbers = if is_local { Vec::new() } else { compared_with_numbers };
         if let Some(Cow::Owned(numbers)) =
             parameters.map(|values| with_numbers(values, &compared_with_numbers))
         {
@@ -227,14 +230,21 @@ impl Session {
         if let Work::Select { window: slot, .. } = &mut work {
             *slot = window;
         }
-        let digest = self.sampled_digest(sql, parameters.unwrap_or_default());
+        let own_text = self.own_text(sql);
+        let digest =
+            self.sampled_digest(own_text, if is_local { &[] } else { parameters.unwrap_or_default() });
         Ok(Some(Planned {
             facts: PlanFacts::of(work.plan(), &parts),
             chosen: value_dependence(&work, parameters.unwrap_or_default()),
             work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),
             warnings,
-            parameters: Parameters { types, compared_with_times, compared_with_numbers },
+            parameters: Parameters {
+                types,
+                compared_with_times,
+                compared_with_numbers,
+                are_declared: is_local,
+            },
             reads_variables,
             catalog_version: catalog.version(),
             own_tables: self.own_tables_version(),

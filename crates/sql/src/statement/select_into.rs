@@ -106,7 +106,7 @@ impl Session {
             let ty = ExprType::string(ty, true, collation, Coercibility::Implicit);
             match name {
                 VariableTarget::User(name) => self.set_user_variable(name, value, &ty)?,
-                VariableTarget::Local(name) => return Err(MysqlError::undeclared_variable(&name.value)),
+                VariableTarget::Local(name) => self.assign_local(name, value, ty)?,
             }
         }
         Ok(Done { affected: 1, ..Done::default() })

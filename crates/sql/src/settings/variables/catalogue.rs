@@ -335,6 +335,12 @@ pub(super) const VARIABLES: &[Variable] = &[
         |s, n| s.parallel_degree = n,
     ),
     number(
+        "max_sp_recursion_depth",
+        (0, 255),
+        |s, _| Value::UInt(s.max_sp_recursion_depth),
+        |s, n| s.max_sp_recursion_depth = n,
+    ),
+    number(
         "min_examined_row_limit",
         (0, u64::MAX),
         |s, _| Value::UInt(s.min_examined_rows),

@@ -92,7 +92,6 @@ pub(super) const VARIABLES: &[Variable] = &[
     only("max_insert_delayed_threads", Both, Number(20)),
     only("max_points_in_geometry", Both, Number(65_536)),
     only("max_relay_log_size", Shared, Number(0)),
-    only("max_sp_recursion_depth", Both, Number(0)),
     only("myisam_data_pointer_size", Shared, Number(6)),
     only("myisam_max_sort_file_size", Shared, Number(9_223_372_036_853_727_232)),
     fact("myisam_mmap_size", Number(u64::MAX)),

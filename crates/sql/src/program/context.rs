@@ -1,0 +1,50 @@
+//! Enters and leaves the settings under which a program runs.
+//!
+//! A program runs in its database, under the `sql_mode` and collations that it was created with, and with the rights of its
+//! definer unless it says SQL SECURITY INVOKER. The caller's come back on every way out.
+
+use super::frame::CallerContext;
+use crate::session::Session;
+use crate::settings::Modes;
+use leafline_table::ProgramDef;
+use leafline_types::MysqlError;
+use leafline_types::words::Security;
+use std::sync::Arc;
+
+/// Enters the settings of a program; returns the caller's.
+///
+/// # Errors
+/// 1449 if its definer does not exist.
+pub(crate) fn enter(session: &mut Session, def: &ProgramDef) -> Result<CallerContext, MysqlError> {
+    let is_invoker = def.routine().is_some_and(|routine| routine.security == Security::Invoker);
+    let definer = if is_invoker { None } else { session.login.access.of_program_definer(&def.definer)? };
+    let settings = &mut session.settings;
+    let caller = CallerContext {
+        sql_mode: settings.sql_mode,
+        client_charset: settings.client_charset,
+        collation: settings.collation,
+        database_collation: settings.database_collation,
+        database: session.facts.database.take(),
+        access: session.login.access.clone(),
+    };
+    settings.sql_mode = Modes::from_bits(def.context.sql_mode)?;
+    settings.client_charset = def.context.client_charset;
+    settings.collation = def.context.connection_collation;
+    settings.database_collation = def.context.database_collation;
+    session.facts.database = Some(def.database.clone());
+    if let Some(definer) = definer {
+        session.login.access = Arc::new(definer);
+    }
+    Ok(caller)
+}
+
+/// Returns to the settings of the caller.
+pub(crate) fn leave(session: &mut Session, caller: CallerContext) {
+    let settings = &mut session.settings;
+    settings.sql_mode = caller.sql_mode;
+    settings.client_charset = caller.client_charset;
+    settings.collation = caller.collation;
+    settings.database_collation = caller.database_collation;
+    session.facts.database = caller.database;
+    session.login.access = caller.access;
+}

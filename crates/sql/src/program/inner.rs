@@ -1,0 +1,205 @@
+//! Runs the statements of steps.
+//!
+//! A statement is planned once and kept with the plans of the call. The slots that its text names are its parameters. CALL, also
+//! as the statement of EXECUTE, pushes a frame and runs nothing here.
+
+use super::call;
+use super::code::{Code, StatementCode};
+use super::evaluate::{self, Surroundings};
+use super::frame::Frame;
+use super::run::{Next, Run};
+use crate::properties::{Commits, Diagnostics, Runs, properties};
+use crate::session::{Outcome, ProgramStep, Session};
+use leafline_syntax::ast::StatementKind;
+use leafline_types::words::ProgramKind;
+use leafline_types::{MysqlError, Value, WarningLevel};
+use std::sync::Arc;
+
+impl Run {
+    /// Runs the statement of a step.
+    pub(super) fn sql(&mut self, session: &mut Session, number: usize) -> Result<Next, MysqlError> {
+        let Some(frame) = self.frames.last() else { return Ok(Next::Step) };
+        let code = frame.code.clone();
+        let Some(written) = code.statements.get(number) else {
+            return Err(MysqlError::internal("a step without its statement"));
+        };
+        let called = match &written.statement.kind {
+            StatementKind::Call(_) => true,
+            StatementKind::Execute { name, .. } => session.is_prepared_call(&name.value),
+            _ => false,
+        };
+        let mark = session.warnings.mark();
+        if called {
+            let pushed = self.call_inside(session, &code, written);
+            return pushed.map(|()| Next::Step).inspect_err(|error| {
+                session.warnings.drop_before(mark);
+                session.warnings.push(WarningLevel::Error, error.clone());
+            });
+        }
+        let outcome = self.statement(session, &code, number);
+        let outcome = match outcome {
+            Ok(Outcome::Rows(rows)) if code.kind != ProgramKind::Procedure => {
+                drop(rows);
+                Err(MysqlError::no_result_set(code.kind.name().to_lowercase()))
+            }
+            Ok(Outcome::Rows(rows)) if !session.several_results => {
+                drop(rows);
+                Err(MysqlError::result_set_not_allowed(&code.name))
+            }
+            outcome => outcome,
+        };
+        match outcome {
+            Ok(outcome) => {
+                if !self.handle_warnings_of_statement(session) {
+                    self.advance_one();
+                }
+                match outcome {
+                    Outcome::Rows(rows) => Ok(Next::Rows(rows)),
+                    Outcome::Done(_) => Ok(Next::Step),
+                }
+            }
+            Err(error) => {
+                session.warnings.push(WarningLevel::Error, error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    fn advance_one(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.at += 1;
+        }
+    }
+
+    /// Runs a statement of the innermost call, and assigns what it gives to variables. Its conditions replace the ones before if
+    /// it uses tables or gives any.
+    pub(super) fn statement(
+        &mut self,
+        session: &mut Session,
+        code: &Arc<Code>,
+        number: usize,
+    ) -> Result<Outcome, MysqlError> {
+        let handled = self.frames.iter().rev().find_map(|frame| frame.active.last());
+        let handled = handled.map(|active| active.handled.clone());
+        let (Some(frame), Some(written)) = (self.frames.last_mut(), code.statements.get(number)) else {
+            return Err(MysqlError::internal("a step without its statement"));
+        };
+        let parameters = parameters_of(frame, written);
+        let text = written.span.text(&code.text);
+        let mark = session.warnings.mark();
+        self.statement_mark = mark;
+        let step = ProgramStep { handled, ..step_of(written) };
+        session.begin_program_step(text, step);
+        let outcome = run_kept(session, frame, (code, written, number), &parameters);
+        let (outcome, step) = session.finish_program_step(outcome, text);
+        let properties = properties(&written.statement.kind);
+        if properties.diagnostics == Diagnostics::Own {
+            let uses_tables =
+                properties.commits == Commits::First || step.as_ref().is_some_and(|step| step.uses_tables);
+            if uses_tables || outcome.is_err() || session.warnings.raised_since(mark) {
+                session.warnings.drop_before(mark);
+            }
+        }
+        let outcome = outcome?;
+        let around = Surroundings::of(session);
+        for (name, value, ty) in step.into_iter().flat_map(|step| step.assigned) {
+            let slot = written.names.find(None, &name.value).and_then(|at| written.slots.get(at));
+            let slot = slot.ok_or_else(|| MysqlError::undeclared_variable(&name.value))?;
+            let Some(frame) = self.frames.last_mut() else { break };
+            evaluate::assign(session, (frame, &self.memory), *slot, (value, &ty.sql), &around)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Lets a handler take the warnings of the statement that ran last; returns whether one does.
+    fn handle_warnings_of_statement(&mut self, session: &mut Session) -> bool {
+        let mark = self.statement_mark;
+        self.handle_warnings(session, mark)
+    }
+
+    /// Pushes the frame of a CALL inside the program.
+    fn call_inside(
+        &mut self,
+        session: &mut Session,
+        code: &Arc<Code>,
+        written: &StatementCode,
+    ) -> Result<(), MysqlError> {
+        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let parameters = parameters_of(frame, written);
+        let frame = match &written.statement.kind {
+            StatementKind::Call(call) => {
+                session.program_step = Some(step_of(written));
+                let source = call::Source {
+                    sql: &code.text,
+                    parameters: &parameters,
+                    using: None,
+                    caller: Some(written),
+                };
+                let frame = call::frame(session, call, source);
+                session.program_step = None;
+                frame?
+            }
+            StatementKind::Execute { name, using } => {
+                let (sql, statement) = session.prepared_statement(&name.value)?;
+                let StatementKind::Call(call) = &statement.kind else { return Ok(()) };
+                let values: Vec<Value> =
+                    using.iter().map(|name| session.user_variables.get(name).0).collect();
+                if values.len() != statement.parameters {
+                    return Err(MysqlError::wrong_arguments("EXECUTE"));
+                }
+                let source =
+                    call::Source { sql: &sql, parameters: &values, using: Some(using), caller: None };
+                call::frame(session, call, source)?
+            }
+            _ => return Ok(()),
+        };
+        self.push(session, frame)
+    }
+}
+
+/// The description of a step's statement for the session.
+fn step_of(written: &StatementCode) -> ProgramStep {
+    ProgramStep {
+        names: written.names.clone(),
+        types: written.types.clone(),
+        span: written.span,
+        assigned: Vec::new(),
+        handled: None,
+        uses_tables: false,
+    }
+}
+
+fn parameters_of(frame: &Frame, written: &StatementCode) -> Vec<Value> {
+    written.slots.iter().map(|slot| frame.slots.get(*slot).cloned().unwrap_or(Value::Null)).collect()
+}
+
+/// Runs a statement by its kept plan, or plans it first.
+fn run_kept(
+    session: &mut Session,
+    frame: &mut Frame,
+    (code, written, number): (&Arc<Code>, &StatementCode, usize),
+    parameters: &[Value],
+) -> Result<Outcome, MysqlError> {
+    let statement = &written.statement;
+    let properties = properties(&statement.kind);
+    if properties.runs != Runs::Planned {
+        return session.run_statement(statement, &code.text, parameters);
+    }
+    session.apply_hints(&statement.hints);
+    session.count_command(properties.command, true);
+    if let Some(planned) = frame.plans.statements.get(number).and_then(|kept| kept.clone())
+        && let Some(outcome) = session.run_again(&planned, parameters)?
+    {
+        session.note_table_use(!planned.uses().is_empty());
+        return Ok(outcome);
+    }
+    let planned = session.plan_statement(statement, &code.text, Some(parameters))?;
+    let Some(planned) = planned.map(Arc::new) else {
+        return Err(MysqlError::internal("a statement that is planned has no plan"));
+    };
+    session.note_table_use(!planned.uses().is_empty());
+    if let Some(place) = frame.plans.statements.get_mut(number) {
+        *place = planned.can_be_kept().then(|| planned.clone());
+    }
+    session.run_planned(&planned, parameters)
+}

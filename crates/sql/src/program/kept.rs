@@ -1,0 +1,81 @@
+//! The compiled programs and the plans of their steps that a session keeps for the next call.
+
+use super::code::Code;
+use crate::plans::Planned;
+use leafline_expr::Expr;
+use leafline_table::ProgramDef;
+use leafline_types::words::ProgramKind;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Limit of the programs of a session.
+const CAPACITY: usize = 128;
+
+/// The plans of a program's steps, made at their first execution.
+#[derive(Default)]
+pub(crate) struct StepPlans {
+    /// Bound expressions, by number. An expression that reads variables of the session is bound each time.
+    pub(crate) expressions: Vec<Option<Arc<Expr>>>,
+    /// Plans of statements, by number.
+    pub(crate) statements: Vec<Option<Arc<Planned>>>,
+}
+
+impl StepPlans {
+    /// Plans for a program, none made yet.
+    fn of(code: &Code) -> StepPlans {
+        StepPlans {
+            expressions: vec![None; code.expressions.len()],
+            statements: vec![None; code.statements.len()],
+        }
+    }
+}
+
+/// A program that a session has compiled.
+struct KeptProgram {
+    def: Arc<ProgramDef>,
+    code: Arc<Code>,
+    /// The plans of its steps; a running call has taken them.
+    plans: Option<StepPlans>,
+}
+
+/// The programs of a session.
+#[derive(Default)]
+pub(crate) struct KeptPrograms {
+    programs: HashMap<(ProgramKind, String, String), KeptProgram>,
+}
+
+fn key(def: &ProgramDef) -> (ProgramKind, String, String) {
+    (def.kind, def.database.clone(), def.name.to_lowercase())
+}
+
+impl KeptPrograms {
+    /// Returns the compiled form of a definition, if it was compiled before.
+    pub(crate) fn find(&self, def: &Arc<ProgramDef>) -> Option<Arc<Code>> {
+        let kept = self.programs.get(&key(def))?;
+        Arc::ptr_eq(&kept.def, def).then(|| kept.code.clone())
+    }
+
+    /// Keeps a compiled program.
+    pub(crate) fn keep(&mut self, def: &Arc<ProgramDef>, code: &Arc<Code>) {
+        if self.programs.len() >= CAPACITY {
+            self.programs.clear();
+        }
+        let kept = KeptProgram { def: def.clone(), code: code.clone(), plans: None };
+        self.programs.insert(key(def), kept);
+    }
+
+    /// Takes the plans of a program's steps for a call. A call inside a call of the same program begins without.
+    pub(crate) fn take_plans(&mut self, def: Option<&Arc<ProgramDef>>, code: &Arc<Code>) -> StepPlans {
+        let kept = def.and_then(|def| self.programs.get_mut(&key(def)));
+        let plans = kept.filter(|kept| Arc::ptr_eq(&kept.code, code)).and_then(|kept| kept.plans.take());
+        plans.unwrap_or_else(|| StepPlans::of(code))
+    }
+
+    /// Keeps the plans of a call that has ended.
+    pub(crate) fn give_plans(&mut self, def: Option<&Arc<ProgramDef>>, code: &Arc<Code>, plans: StepPlans) {
+        let kept = def.and_then(|def| self.programs.get_mut(&key(def)));
+        if let Some(kept) = kept.filter(|kept| Arc::ptr_eq(&kept.code, code)) {
+            kept.plans = Some(plans);
+        }
+    }
+}

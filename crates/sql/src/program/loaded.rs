@@ -1,0 +1,80 @@
+//! Compiles the programs of the catalog.
+
+use super::code::Code;
+use super::compile::{CompileContext, compile};
+use crate::session::Session;
+use crate::settings::{Modes, Settings};
+use leafline_expr::ProgramName;
+use leafline_planner::binder::StoredFunction;
+use leafline_syntax::ast::StatementKind;
+use leafline_syntax::{MAX_NESTING, ParseLimits};
+use leafline_table::ProgramDef;
+use leafline_types::MysqlError;
+use leafline_types::words::ProgramKind;
+use std::sync::Arc;
+
+/// Returns a program of the catalog in compiled form; `None` if there is none of that name.
+///
+/// # Errors
+/// Errors of compiling it.
+pub(crate) fn program(
+    session: &mut Session,
+    kind: ProgramKind,
+    database: &str,
+    name: &str,
+) -> Result<Option<(Arc<ProgramDef>, Arc<Code>)>, MysqlError> {
+    let catalog = session.instance.engine().catalog();
+    let Some(def) = catalog.program(kind, database, name) else { return Ok(None) };
+    if let Some(code) = session.kept.programs.find(def) {
+        return Ok(Some((def.clone(), code)));
+    }
+    let code = Arc::new(compiled(session, def)?);
+    session.kept.programs.keep(def, &code);
+    Ok(Some((def.clone(), code)))
+}
+
+/// Compiles a definition under the `sql_mode` that it was created with.
+fn compiled(session: &Session, def: &ProgramDef) -> Result<Code, MysqlError> {
+    let text = format!("CREATE {}", def.text);
+    let settings = Settings { sql_mode: Modes::from_bits(def.context.sql_mode)?, ..session.settings.clone() };
+    let limits =
+        ParseLimits { cancel: Some(&session.cancel), memory: settings.parser_memory, nesting: MAX_NESTING };
+    let statement = leafline_syntax::parse_within(&text, settings.lex_mode(), limits)?;
+    let StatementKind::CreateProgram(create) = statement.kind else {
+        return Err(MysqlError::internal("the text of a stored program is another statement"));
+    };
+    let context = CompileContext {
+        name: format!("{}.{}", def.database, def.name),
+        collation: def.context.database_collation,
+        rows: Vec::new(),
+        text: &text,
+    };
+    compile(&create, context)
+}
+
+/// Returns the facts about a stored function that binding a call needs; `None` if there is none of that name.
+///
+/// # Errors
+/// Errors of compiling it; 1370 without the privilege EXECUTE.
+pub(crate) fn stored_function(
+    session: &Session,
+    database: &str,
+    name: &str,
+) -> Result<Option<StoredFunction>, MysqlError> {
+    let catalog = session.instance.engine().catalog();
+    let Some(def) = catalog.program(ProgramKind::Function, database, name) else { return Ok(None) };
+    super::call::check_execute(session, def)?;
+    let code = match session.kept.programs.find(def) {
+        Some(code) => code,
+        None => Arc::new(compiled(session, def)?),
+    };
+    let Some(returns) = &code.returns else {
+        return Err(MysqlError::internal("a stored function without a type"));
+    };
+    Ok(Some(StoredFunction {
+        name: Arc::new(ProgramName { database: def.database.clone(), name: def.name.clone() }),
+        parameters: code.parameters.len(),
+        returns: returns.expr_type(),
+        is_deterministic: def.routine().is_some_and(|routine| routine.deterministic),
+    }))
+}
