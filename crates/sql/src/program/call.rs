@@ -136,15 +136,17 @@ pub(crate) fn call_function(
         slots.push(converted(session, declared, value.clone(), &argument.ty.sql, &around)?);
     }
     slots.resize(code.slots.len(), Value::Null);
-    let frame = begin(session, (Some(def), code), slots, Vec::new())?;
-    let mut run = Run::new(session, "", frame);
-    let result = run.go(session);
-    run.end(session);
-    match result? {
-        Some(rows) => {
-            drop(rows);
-            Err(MysqlError::no_result_set("function"))
+    session.inside_program(&def.clone(), |session| {
+        let frame = begin(session, (Some(def), code), slots, Vec::new())?;
+        let mut run = Run::new(session, "", frame);
+        let result = run.go(session);
+        run.end(session);
+        match result? {
+            Some(rows) => {
+                drop(rows);
+                Err(MysqlError::no_result_set("function"))
+            }
+            None => run.returned.take().ok_or_else(|| MysqlError::internal("a function without a value")),
         }
-        None => run.returned.take().ok_or_else(|| MysqlError::internal("a function without a value")),
-    }
+    })
 }

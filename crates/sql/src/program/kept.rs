@@ -1,9 +1,10 @@
 //! The compiled programs and the plans of their steps that a session keeps for the next call.
 
 use super::code::Code;
+use super::triggers::TableTriggers;
 use crate::plans::Planned;
 use leafline_expr::Expr;
-use leafline_table::ProgramDef;
+use leafline_table::{ProgramDef, TableId};
 use leafline_types::words::ProgramKind;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ struct KeptProgram {
 #[derive(Default)]
 pub(crate) struct KeptPrograms {
     programs: HashMap<(ProgramKind, String, String), KeptProgram>,
+    /// The triggers of tables.
+    triggers: HashMap<TableId, Arc<TableTriggers>>,
 }
 
 fn key(def: &ProgramDef) -> (ProgramKind, String, String) {
@@ -62,6 +65,20 @@ impl KeptPrograms {
         }
         let kept = KeptProgram { def: def.clone(), code: code.clone(), plans: None };
         self.programs.insert(key(def), kept);
+    }
+
+    /// Returns the triggers of a table, if they were compiled before. Their definitions may have changed since.
+    pub(crate) fn triggers_of(&self, table: TableId) -> Option<Arc<TableTriggers>> {
+        self.triggers.get(&table).cloned()
+    }
+
+    /// Keeps the compiled triggers of a table, and makes room for the plans of their steps.
+    pub(crate) fn keep_triggers(&mut self, table: TableId, triggers: Arc<TableTriggers>) {
+        if self.triggers.len() >= CAPACITY {
+            self.triggers.clear();
+        }
+        triggers.programs().for_each(|(def, code)| self.keep(def, code));
+        self.triggers.insert(table, triggers);
     }
 
     /// Takes the plans of a program's steps for a call. A call inside a call of the same program begins without.

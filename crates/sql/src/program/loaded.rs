@@ -1,6 +1,6 @@
 //! Compiles the programs of the catalog.
 
-use super::code::Code;
+use super::code::{Code, Slot};
 use super::compile::{CompileContext, compile};
 use crate::session::Session;
 use crate::settings::{Modes, Settings};
@@ -28,13 +28,21 @@ pub(crate) fn program(
     if let Some(code) = session.kept.programs.find(def) {
         return Ok(Some((def.clone(), code)));
     }
-    let code = Arc::new(compiled(session, def)?);
+    let code = Arc::new(compiled(session, def, Vec::new())?);
     session.kept.programs.keep(def, &code);
     Ok(Some((def.clone(), code)))
 }
 
-/// Compiles a definition under the `sql_mode` that it was created with.
-fn compiled(session: &Session, def: &ProgramDef) -> Result<Code, MysqlError> {
+/// Compiles a definition under the `sql_mode` that it was created with. `rows` are the columns of a trigger's rows: `NEW` or `OLD`,
+/// and the column.
+///
+/// # Errors
+/// Errors of parsing and compiling its text.
+pub(super) fn compiled(
+    session: &Session,
+    def: &ProgramDef,
+    rows: Vec<(&'static str, Slot)>,
+) -> Result<Code, MysqlError> {
     let text = format!("CREATE {}", def.text);
     let settings = Settings { sql_mode: Modes::from_bits(def.context.sql_mode)?, ..session.settings.clone() };
     let limits =
@@ -46,7 +54,7 @@ fn compiled(session: &Session, def: &ProgramDef) -> Result<Code, MysqlError> {
     let context = CompileContext {
         name: format!("{}.{}", def.database, def.name),
         collation: def.context.database_collation,
-        rows: Vec::new(),
+        rows,
         text: &text,
     };
     compile(&create, context)
@@ -66,7 +74,7 @@ pub(crate) fn stored_function(
     super::call::check_execute(session, def)?;
     let code = match session.kept.programs.find(def) {
         Some(code) => code,
-        None => Arc::new(compiled(session, def)?),
+        None => Arc::new(compiled(session, def, Vec::new())?),
     };
     let Some(returns) = &code.returns else {
         return Err(MysqlError::internal("a stored function without a type"));

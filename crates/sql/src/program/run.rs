@@ -13,6 +13,7 @@ use super::frame::{ActiveHandler, Frame, Target};
 use crate::result::Done;
 use crate::session::{CallingStatement, Outcome, RowStream, Session, SuspendedProgram};
 use leafline_types::memory::MemoryBudget;
+use leafline_types::words::ProgramKind;
 use leafline_types::{ExprType, MysqlError, Value, Warning, WarningLevel, WarningsMark};
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(crate) struct Run {
     pub(super) statement_mark: WarningsMark,
     /// The value of RETURN.
     pub(super) returned: Option<Value>,
+    /// The variables of a trigger when it ended.
+    pub(super) last_slots: Vec<Value>,
     /// The values of OUT and INOUT parameters that the client wants, with their names and types.
     pub(super) client_values: Vec<(String, Value, ExprType)>,
 }
@@ -54,6 +57,7 @@ impl Run {
             pending: None,
             statement_mark: session.warnings.mark(),
             returned: None,
+            last_slots: Vec::new(),
             client_values: Vec::new(),
         }
     }
@@ -316,6 +320,9 @@ impl Run {
         let values: Vec<Value> =
             outputs.iter().map(|(slot, _)| frame.slots.get(*slot).cloned().unwrap_or(Value::Null)).collect();
         let code = frame.code.clone();
+        if code.kind == ProgramKind::Trigger {
+            self.last_slots = std::mem::take(&mut frame.slots);
+        }
         leave_frame(session, frame);
         let assigned = outputs.into_iter().zip(values).try_for_each(|((slot, target), value)| {
             let Some(declared) = code.slots.get(slot) else { return Ok(()) };

@@ -1,29 +1,182 @@
-//! The triggers of a table.
-use crate::session::Session;
-use leafline_types::{MysqlError, Value};
+//! Triggers: the programs that run before and after a row of their table changes.
+//!
+//! A trigger is compiled with the columns of the old and the new row that its text mentions as variables. Firing copies the
+//! columns in, runs the body in the session inside the statement's, and copies the assigned columns of the new row back.
 
-pub(crate) struct TableTriggers;
+use super::call;
+use super::code::{Code, Slot, StepKind};
+use super::loaded;
+use super::run::Run;
+use crate::session::Session;
+use leafline_table::{ProgramDef, TableDef};
 use leafline_types::words::{TriggerEvent, TriggerTime};
+use leafline_types::{MysqlError, Value};
+use std::sync::Arc;
+
+/// The qualifiers of a trigger's columns.
+const OLD: &str = "OLD";
+const NEW: &str = "NEW";
+
+/// The time and the change that fire a trigger.
+type When = (TriggerTime, TriggerEvent);
+
+/// The compiled triggers of one table, in the order in which they fire.
+pub(crate) struct TableTriggers {
+    triggers: Vec<Trigger>,
+}
+
+/// A compiled trigger.
+struct Trigger {
+    when: When,
+    def: Arc<ProgramDef>,
+    code: Arc<Code>,
+    /// The columns that are variables, in the order of the slots.
+    columns: Vec<RowColumn>,
+}
+
+/// A column of a row that is a variable of a trigger.
+struct RowColumn {
+    is_new: bool,
+    /// Its place in the table.
+    column: usize,
+    /// Whether the body assigns it.
+    is_assigned: bool,
+}
+
 impl TableTriggers {
-    pub(crate) fn of(
-        _: &mut Session,
-        _: &leafline_table::TableDef,
-    ) -> Result<Option<std::sync::Arc<TableTriggers>>, MysqlError> {
-        Ok(None)
+    /// Compiles the triggers of a table, or finds the ones compiled before; `None` if it has none.
+    ///
+    /// # Errors
+    /// Errors of compiling a trigger.
+    pub(crate) fn of(session: &mut Session, table: &TableDef) -> Result<Option<Arc<TableTriggers>>, MysqlError> {
+        let catalog = session.instance.engine().catalog();
+        let defs = catalog.triggers_of(&table.database, &table.name);
+        if defs.is_empty() {
+            return Ok(None);
+        }
+        if let Some(known) = session.kept.programs.triggers_of(table.id)
+            && known.are(&defs)
+        {
+            return Ok(Some(known));
+        }
+        let triggers = defs.iter().map(|def| Trigger::of(session, def, table)).collect::<Result<_, _>>()?;
+        let triggers = Arc::new(TableTriggers { triggers });
+        session.kept.programs.keep_triggers(table.id, triggers.clone());
+        Ok(Some(triggers))
     }
-    pub(crate) fn has(&self, _: TriggerTime, _: TriggerEvent) -> bool {
-        false
+
+    /// Whether these are the triggers of the definitions.
+    fn are(&self, defs: &[Arc<ProgramDef>]) -> bool {
+        self.triggers.len() == defs.len()
+            && self.triggers.iter().zip(defs).all(|(trigger, def)| Arc::ptr_eq(&trigger.def, def))
     }
-    pub(crate) fn assigns(&self, _: TriggerEvent, _: usize) -> bool {
-        false
+
+    /// The triggers' definitions and compiled forms.
+    pub(super) fn programs(&self) -> impl Iterator<Item = (&Arc<ProgramDef>, &Arc<Code>)> {
+        self.triggers.iter().map(|trigger| (&trigger.def, &trigger.code))
     }
+
+    fn that_fire(&self, when: When) -> impl Iterator<Item = &Trigger> {
+        self.triggers.iter().filter(move |trigger| trigger.when == when)
+    }
+
+    /// Whether any trigger fires then.
+    pub(crate) fn has(&self, time: TriggerTime, event: TriggerEvent) -> bool {
+        self.that_fire((time, event)).next().is_some()
+    }
+
+    /// Whether a trigger that fires before this change assigns the column of the new row.
+    pub(crate) fn assigns(&self, event: TriggerEvent, column: usize) -> bool {
+        let mut columns = self.that_fire((TriggerTime::Before, event)).flat_map(|trigger| &trigger.columns);
+        columns.any(|known| known.column == column && known.is_assigned)
+    }
+
+    /// Fires the triggers of one change of a row, in their order.
+    ///
+    /// # Errors
+    /// The first error of a trigger; 1424 for a trigger that its own statements fire.
     pub(crate) fn fire(
         &self,
-        _: &mut Session,
-        _: (TriggerTime, TriggerEvent),
-        _: &[Value],
-        _: &mut [Value],
+        session: &mut Session,
+        when: When,
+        old: &[Value],
+        new: &mut [Value],
     ) -> Result<(), MysqlError> {
+        self.that_fire(when).try_for_each(|trigger| trigger.fire(session, old, new))
+    }
+}
+
+/// Compiles a trigger that is about to be created.
+///
+/// # Errors
+/// 1054 for columns that the table does not have, 3105 for an assignment to a generated column; other errors of compiling it.
+pub(crate) fn check_trigger(session: &mut Session, def: &Arc<ProgramDef>, table: &TableDef) -> Result<(), MysqlError> {
+    Trigger::of(session, def, table).map(|_| ())
+}
+
+impl Trigger {
+    fn of(session: &Session, def: &Arc<ProgramDef>, table: &TableDef) -> Result<Trigger, MysqlError> {
+        let Some(attributes) = def.trigger() else {
+            return Err(MysqlError::internal("a program of another kind as a trigger"));
+        };
+        let (has_old, has_new) = match attributes.event {
+            TriggerEvent::Insert => (false, true),
+            TriggerEvent::Update => (true, true),
+            TriggerEvent::Delete => (true, false),
+        };
+        let text = def.text.to_lowercase();
+        let (mut columns, mut rows) = (Vec::new(), Vec::new());
+        for (row, _) in [(OLD, has_old), (NEW, has_new)].into_iter().filter(|(_, is_there)| *is_there) {
+            for (at, column) in table.columns.iter().enumerate().filter(|(_, column)| !column.is_hidden()) {
+                // A quote in a name is written twice, so that the text does not contain the name.
+                if column.name.contains(['`', '"']) || text.contains(&column.name.to_lowercase()) {
+                    columns.push(RowColumn { is_new: row == NEW, column: at, is_assigned: false });
+                    let (ty, collation) = (column.ty.clone(), column.collation);
+                    rows.push((row, Slot { name: column.name.clone(), ty, collation }));
+                }
+            }
+        }
+        let code = Arc::new(loaded::compiled(session, def, rows)?);
+        let assigned = code.steps.iter().filter_map(|step| match &step.kind {
+            StepKind::Set { slot, .. } => Some(*slot),
+            _ => None,
+        });
+        for slot in assigned {
+            let Some(column) = columns.get_mut(slot) else { continue };
+            column.is_assigned = true;
+            let definition = table.columns.get(column.column).filter(|definition| definition.generated.is_some());
+            if let Some(definition) = definition {
+                return Err(MysqlError::value_for_generated_column(&definition.name, &table.name));
+            }
+        }
+        Ok(Trigger { when: (attributes.time, attributes.event), def: def.clone(), code, columns })
+    }
+
+    fn fire(&self, session: &mut Session, old: &[Value], new: &mut [Value]) -> Result<(), MysqlError> {
+        let mut slots = Vec::with_capacity(self.code.slots.len());
+        for column in &self.columns {
+            let row = if column.is_new { &*new } else { old };
+            slots.push(row.get(column.column).cloned().unwrap_or(Value::Null));
+        }
+        slots.resize(self.code.slots.len(), Value::Null);
+        let slots = session.inside_program(&self.def, |session| {
+            let frame = call::begin(session, (Some(self.def.clone()), self.code.clone()), slots, Vec::new())?;
+            let mut run = Run::new(session, "", frame);
+            let result = run.go(session);
+            let slots = std::mem::take(&mut run.last_slots);
+            run.end(session);
+            match result? {
+                Some(_) => Err(MysqlError::no_result_set("trigger")),
+                None => Ok(slots),
+            }
+        })?;
+        for (column, value) in self.columns.iter().zip(slots) {
+            if column.is_assigned
+                && let Some(slot) = new.get_mut(column.column)
+            {
+                *slot = value;
+            }
+        }
         Ok(())
     }
 }

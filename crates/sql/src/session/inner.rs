@@ -15,9 +15,10 @@ use super::{ClientFileState, Session, StateTracker};
 use crate::program;
 use crate::status::SessionCounters;
 use leafline_expr::{EvalContext, ProgramCall, ProgramRunner, UserVariables};
-use leafline_table::Transaction;
+use leafline_table::{ProgramDef, Transaction};
 use leafline_types::{MysqlError, Value, Warnings};
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// How deep sessions may stand in each other: a function whose query calls a function, and so on. Each level takes stack of the
 /// thread, which has 2 MiB.
@@ -156,8 +157,27 @@ impl Session {
         self.facts.clone_from(&outer.facts);
         self.objects = std::mem::take(&mut outer.objects);
         self.statement.fixed_now = Some(now);
+        self.statement.programs.clone_from(&outer.statement.programs);
         self.statement.around.clear();
         self.statement.around.extend(outer.statement.around.iter().chain(&outer.statement.uses).copied());
+    }
+
+    /// Runs the body of a stored function or trigger.
+    ///
+    /// # Errors
+    /// 1424 if the program runs already in this session or one around it; the errors of `body`.
+    pub(crate) fn inside_program<R>(
+        &mut self,
+        program: &Arc<ProgramDef>,
+        body: impl FnOnce(&mut Session) -> Result<R, MysqlError>,
+    ) -> Result<R, MysqlError> {
+        if self.statement.programs.iter().any(|running| running.id == program.id) {
+            return Err(MysqlError::recursive_function());
+        }
+        self.statement.programs.push(program.clone());
+        let result = body(self);
+        self.statement.programs.pop();
+        result
     }
 
     /// Whether the session runs the statements of stored functions and triggers, inside a statement of another.

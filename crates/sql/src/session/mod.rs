@@ -31,7 +31,6 @@ pub(crate) use client_file::WaitingLoad;
 pub(crate) use context::{Now, SessionView, StatementContext, StoreRules, bytes_for};
 pub(crate) use execution::Execution;
 pub(crate) use hypothetical::{CatalogWithHypothetical, HypotheticalIndexes};
-pub(crate) use inner::CallHost;
 use leafline_planner::Authority;
 pub use many::BatchOutcome;
 pub(crate) use outcome::shown_value;
@@ -303,7 +302,8 @@ impl Session {
 
     /// Limits the current statement to `millis` milliseconds from its begin; 0 for no limit.
     pub(crate) fn limit_time(&self, millis: u64) {
-        if millis > 0 {
+        // As in MySQL, the limit is one of statements outside of programs.
+        if millis > 0 && self.program_step.is_none() && !self.is_inner() {
             self.cancel.set_deadline(self.statement.began.checked_add(Duration::from_millis(millis)));
         }
     }

@@ -13,7 +13,7 @@ use crate::accounts::Access;
 use crate::handlers::OpenHandlers;
 use crate::program::KeptPrograms;
 use crate::settings::Settings;
-use leafline_table::MetadataKey;
+use leafline_table::{MetadataKey, ProgramDef};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,6 +56,8 @@ pub(crate) struct CurrentStatement {
     pub(crate) uses: Vec<MetadataKey>,
     /// The tables of the statements around this one, which stored functions and triggers must not change.
     pub(super) around: Vec<MetadataKey>,
+    /// The stored functions and triggers that run, from the outermost session to this one.
+    pub(super) programs: Vec<Arc<ProgramDef>>,
     /// The time of the statement that calls stored functions, for the statements of these.
     pub(super) fixed_now: Option<Now>,
 }
@@ -72,6 +74,7 @@ impl CurrentStatement {
             groups: StatementGroups::default(),
             uses: Vec::new(),
             around: Vec::new(),
+            programs: Vec::new(),
             fixed_now: None,
         }
     }

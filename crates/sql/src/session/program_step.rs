@@ -99,7 +99,10 @@ impl Session {
         self.begin_counting(StatementText::Of(text));
         self.statement.told_insert_id = None;
         (self.facts.warning_count, self.facts.error_count) = (self.warnings.count(), self.warnings.errors());
-        self.entry.begin(StatementText::Of(text), self.statement.began);
+        // While functions and triggers run, the session shows the statement that called them.
+        if !self.is_inner() {
+            self.entry.begin(StatementText::Of(text), self.statement.began);
+        }
         self.program_step = Some(step);
     }
 
@@ -111,20 +114,27 @@ impl Session {
     ) -> (Result<Outcome, MysqlError>, Option<ProgramStep>) {
         let step = self.program_step.take();
         match &mut outcome {
-            Ok(Outcome::Rows(rows)) if rows.is_whole() => self.end_statement(true),
+            Ok(Outcome::Rows(rows)) if rows.is_whole() => self.end_step(),
             Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
                 self.note_done(done);
-                self.statement_ended();
+                self.end_step();
             }
             Err(error) => {
                 self.count_failed(text, error.code);
                 self.facts.row_count = -1;
                 self.statement.running.error = Some(error.code);
-                self.statement_ended();
+                self.end_step();
             }
         }
         (outcome, step)
+    }
+
+    /// Ends the accounting of a program's statement; the statement that called the program goes on.
+    fn end_step(&mut self) {
+        self.count_executed(true);
+        self.end_hints();
+        self.end_uses();
     }
 
     /// Notes whether the current statement of a program uses tables.
