@@ -36,7 +36,7 @@ pub(crate) fn call(
 ) -> Result<Outcome, MysqlError> {
     let using = session.take_execute_variables();
     let frame = frame(session, call, Source { sql, parameters, using: using.as_deref(), caller: None })?;
-    let run = Box::new(Run::new(session, sql, frame));
+    let run = Box::new(Run::new(session, sql, frame)?);
     drive(run, session)
 }
 
@@ -130,6 +130,9 @@ pub(crate) fn call_function(
     let Some((def, code)) = loaded::program(session, ProgramKind::Function, database, name)? else {
         return Err(MysqlError::does_not_exist("FUNCTION", format_args!("{database}.{name}")));
     };
+    if session.functions.contains(&call.function) {
+        return Err(MysqlError::recursive_function());
+    }
     let around = Surroundings::of(session);
     let mut slots = Vec::with_capacity(code.slots.len());
     for ((value, argument), declared) in arguments.iter().zip(&call.args).zip(&code.slots) {
@@ -137,8 +140,10 @@ pub(crate) fn call_function(
     }
     slots.resize(code.slots.len(), Value::Null);
     let frame = begin(session, (Some(def), code), slots, Vec::new())?;
-    let mut run = Run::new(session, "", frame);
+    let mut run = Run::new(session, "", frame)?;
+    session.functions.push(call.function.clone());
     let result = run.go(session);
+    session.functions.pop();
     run.end(session);
     match result? {
         Some(rows) => {

@@ -248,6 +248,14 @@ fn functions_return_values() {
     run(&mut s, "INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z')");
     assert_eq!(run(&mut s, "SELECT a, g(a) FROM t ORDER BY a"), "1,2;2,1;3,0");
     assert_eq!(body(&mut s, "BEGIN DECLARE i INT; SET i = f(1) + g(0); SELECT i; END"), "6 | ok");
+    run(&mut s, "CREATE PROCEDURE commits() COMMIT");
+    run(&mut s, "CREATE PROCEDURE shows() SELECT 1");
+    for (name, steps, error) in
+        [("i", "CALL commits();", "E1422"), ("j", "CALL shows();", "E1415"), ("k", "SET @x = k();", "E1424")]
+    {
+        run(&mut s, &format!("CREATE FUNCTION {name}() RETURNS INT NO SQL BEGIN {steps} RETURN 1; END"));
+        assert_eq!(run(&mut s, &format!("SELECT {name}()")).split(' ').next(), Some(error), "{steps}");
+    }
     run(&mut s, "CREATE FUNCTION h() RETURNS INT DETERMINISTIC BEGIN IF FALSE THEN RETURN 1; END IF; END");
     assert_eq!(run(&mut s, "SELECT h()").split(' ').next(), Some("E1321"));
 }

@@ -143,6 +143,7 @@ impl Session {
             suspended: None,
             several_results: false,
             out_parameters: None,
+            functions: Vec::new(),
             execute_variables: None,
         }
     }
@@ -154,6 +155,7 @@ impl Session {
             self.settings.clone_from(&outer.settings);
         }
         self.facts.clone_from(&outer.facts);
+        self.functions.clone_from(&outer.functions);
         self.objects = std::mem::take(&mut outer.objects);
         self.statement.fixed_now = Some(now);
         self.statement.around.clear();

@@ -51,6 +51,7 @@ use crate::session_entry::{ConnectAttributes, SessionEntry, StatementText};
 use crate::settings::{ConnectionFacts, SessionIsolation, Settings, variables};
 use crate::status::{SessionCounters, StorageCounters};
 use crate::system_names;
+use leafline_expr::ProgramName;
 use leafline_expr::SessionFacts;
 use leafline_expr::SharedLocks;
 use leafline_expr::UserVariables;
@@ -105,6 +106,8 @@ pub struct Session {
     pub(crate) several_results: bool,
     /// The OUT parameters of the last prepared CALL.
     out_parameters: Option<RowSet>,
+    /// The stored functions that run, in this session and the ones around it.
+    pub(crate) functions: Vec<Arc<ProgramName>>,
     /// The user variables of the EXECUTE that runs.
     pub(crate) execute_variables: Option<Vec<String>>,
 }
@@ -181,6 +184,7 @@ impl Session {
             suspended: None,
             several_results: false,
             out_parameters: None,
+            functions: Vec::new(),
             execute_variables: None,
         }
     }
@@ -207,6 +211,7 @@ impl Session {
     /// # Errors
     /// MySQL's errors, as far as they can be known without parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, MysqlError> {
+        self.give_up_results();
         self.contained(|session| {
             session.cancel.rearm();
             server::statement_begins();
@@ -430,6 +435,7 @@ impl Session {
     /// 1044 if the session has no privilege on the database, 1820 if its password has expired, 1049 if there
     /// is no such database.
     pub fn set_database(&mut self, name: &str) -> Result<(), MysqlError> {
+        self.give_up_results();
         self.refresh_access();
         if self.login.has_expired_password {
             return Err(MysqlError::must_change_password());

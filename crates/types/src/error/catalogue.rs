@@ -269,6 +269,7 @@ catalogue! {
     1421 "HY000" ER_STMT_HAS_NO_OPEN_CURSOR no_open_cursor(statement) "The statement ({statement}) has no open cursor.";
     1422 "HY000" ER_COMMIT_NOT_ALLOWED_IN_SF_OR_TRG commit_in_function() "Explicit or implicit commit is not allowed in stored function or trigger.";
     1423 "HY000" ER_NO_DEFAULT_FOR_VIEW_FIELD no_default_for_view_field(database, view) "Field of view '{database}.{view}' underlying table doesn't have a default value";
+    1424 "HY000" ER_SP_NO_RECURSION recursive_function() "Recursive stored functions and triggers are not allowed.";
     1425 "42000" ER_TOO_BIG_SCALE too_big_scale(scale, column, max) "Too big scale {scale} specified for column '{column}'. Maximum is {max}.";
     1426 "42000" ER_TOO_BIG_PRECISION too_big_precision(precision, column, max) "Too-big precision {precision} specified for '{column}'. Maximum is {max}.";
     1427 "42000" ER_M_BIGGER_THAN_D precision_less_than_scale(column) "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').";
