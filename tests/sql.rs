@@ -9,7 +9,7 @@ mod settings;
 #[path = "support/sqllogictest.rs"]
 mod sqllogictest;
 
-use leafline_sql::session::{Outcome, Session};
+use leafline_sql::session::{Outcome, RowStream, Session};
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::DirectoryEnv;
 use leafline_types::{MysqlError, TextColumns};
@@ -19,19 +19,31 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The result of a statement: the number of rows it changed, or the rows it returned, a line each.
+/// The result of a statement: the number of rows it changed, or the rows it returned, a line each. Those of CALL are the rows of
+/// all its results.
 enum Answer {
     Changed(u64),
     Rows(Vec<String>),
 }
 
 fn run(session: &mut Session, sql: &str) -> Result<Answer, MysqlError> {
-    let mut stream = match session.execute(sql)? {
-        Outcome::Done(done) => return Ok(Answer::Changed(done.affected)),
-        Outcome::Rows(stream) => stream,
-    };
+    let mut outcome = session.execute(sql)?;
+    let mut rows = None;
+    loop {
+        match outcome {
+            Outcome::Done(done) if rows.is_none() => return Ok(Answer::Changed(done.affected)),
+            Outcome::Done(_) => {}
+            Outcome::Rows(stream) => read(session, stream, rows.get_or_insert_default())?,
+        }
+        match session.next_result()? {
+            Some(next) => outcome = next,
+            None => return Ok(Answer::Rows(rows.unwrap_or_default())),
+        }
+    }
+}
+
+fn read(session: &mut Session, mut stream: RowStream, rows: &mut Vec<String>) -> Result<(), MysqlError> {
     let types = stream.types();
-    let mut rows = Vec::new();
     while let Some(batch) = stream.next_batch(session)? {
         let columns = TextColumns::new(&batch, &types);
         for row in 0..batch.rows {
@@ -39,7 +51,7 @@ fn run(session: &mut Session, sql: &str) -> Result<Answer, MysqlError> {
             rows.push(values.join(" ").split_whitespace().collect::<Vec<_>>().join(" "));
         }
     }
-    Ok(Answer::Rows(rows))
+    Ok(())
 }
 
 /// Whether the suite runs under other variables than the files are written for.
@@ -131,6 +143,7 @@ fn connect(instance: &Arc<Instance>, name: &str) -> Session {
     let Some((user, place)) = name.split_once('@') else {
         let mut session = instance.connect().expect("a session");
         session.set_database("test").expect("a database");
+        session.allow_several_results(true);
         return session;
     };
     let host = place.split_once(':').map_or(place, |(host, _)| host);

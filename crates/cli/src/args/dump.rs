@@ -33,6 +33,18 @@ pub struct DumpOptions {
     /// Drop each table and view before it is made
     #[arg(long, conflicts_with = "no_schema")]
     pub add_drop_table: bool,
+    /// Dump stored procedures and functions as well
+    #[arg(short = 'R', long, conflicts_with = "no_schema")]
+    pub routines: bool,
+    /// Dump events as well
+    #[arg(short = 'E', long, conflicts_with = "no_schema")]
+    pub events: bool,
+    /// Dump the triggers of each table, which is the default
+    #[arg(long, overrides_with = "skip_triggers")]
+    pub triggers: bool,
+    /// Leave out triggers
+    #[arg(long)]
+    pub skip_triggers: bool,
     /// Compress SQL and CSV with gzip: files end in .gz
     #[arg(long)]
     pub gzip: bool,

@@ -6,6 +6,7 @@
 //! | module | does |
 //! |---|---|
 //! | `schema` | reads which databases, tables and views there are |
+//! | `programs` | reads and writes stored programs |
 //! | `definitions` | writes the statements that create them |
 //! | `sql`, `csv`, `parquet` | write rows |
 //! | `compressed` | compresses the output |
@@ -13,13 +14,14 @@
 //! | `stream` | writes standard output |
 //!
 //! With `--output DIR` there is a self-contained file for each table, `DATABASE.TABLE.sql`, so that they may be
-//! loaded in any order, and `views.sql`, to be loaded after them. With CSV and Parquet, `schema.sql` creates
+//! loaded in any order, and `views.sql` with views and stored programs, to be loaded after them. With CSV and Parquet, `schema.sql` creates
 //! everything.
 
 mod compressed;
 mod csv;
 pub mod definitions;
 mod parquet;
+pub mod programs;
 pub mod schema;
 mod sql;
 mod stream;
@@ -33,6 +35,7 @@ use super::progress::Progress;
 use super::snapshot;
 use compressed::Compression;
 use parquet::ParquetRows;
+use programs::{Kind, Program, Wanted};
 use schema::{Schema, Table};
 use sql::Inserts;
 use std::io::{self, Write};
@@ -48,6 +51,7 @@ const STEP: u64 = 1000;
 struct Work<'d> {
     options: &'d DumpOptions,
     schema: &'d Schema,
+    programs: &'d [Program],
     bar: Progress,
     rows: AtomicU64,
     bytes: AtomicU64,
@@ -103,10 +107,15 @@ pub fn run(options: &DumpOptions) -> Result<(), Failure> {
     let mut links = snapshot::connections(&place, threads)?;
     let Some(leader) = links.first_mut() else { return Ok(()) };
     let schema = schema::read(leader, &names)?;
+    let programs = match options.format == DumpFormat::Sql && !options.no_schema {
+        true => programs::read(leader, &schema, Wanted::of(options))?,
+        false => Vec::new(),
+    };
     let rows = if options.no_data { 0 } else { schema.tables.iter().map(|table| table.rows).sum() };
     let work = Work {
         options,
         schema: &schema,
+        programs: &programs,
         bar: Progress::rows("dump", rows),
         rows: AtomicU64::default(),
         bytes: AtomicU64::default(),
@@ -171,7 +180,7 @@ fn definitions_file(work: &Work<'_>, folder: &Folder) -> Result<(), Failure> {
                 write_definition(work, table, &mut file)?;
             }
         }
-        write_views(work, &mut file)?;
+        write_views_and_programs(work, &mut file)?;
         file.write_all(sql::BEHIND.as_bytes())
     });
     written.map_err(Failure::output)?;
@@ -215,6 +224,25 @@ fn write_definition(work: &Work<'_>, table: &Table, out: &mut dyn Write) -> io::
         writeln!(out, "\nDROP TABLE IF EXISTS {};", quoted(&table.name))?;
     }
     writeln!(out, "\n{};", definitions::table(&table.create, work.options.compatible))
+}
+
+/// Writes functions and procedures, which views may call, then views, then triggers and events, which must not act while rows are
+/// loaded.
+fn write_views_and_programs(work: &Work<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let is_routine = |kind: Kind| matches!(kind, Kind::Function | Kind::Procedure);
+    write_programs(work, is_routine, out)?;
+    write_views(work, out)?;
+    write_programs(work, |kind| !is_routine(kind), out)
+}
+
+fn write_programs(work: &Work<'_>, is_one: impl Fn(Kind) -> bool, out: &mut dyn Write) -> io::Result<()> {
+    for program in work.programs.iter().filter(|program| is_one(program.kind)) {
+        if !work.options.no_database {
+            writeln!(out, "\nUSE {};", quoted(&program.database))?;
+        }
+        program.write(work.options.add_drop_table, out)?;
+    }
+    Ok(())
 }
 
 fn write_views(work: &Work<'_>, out: &mut dyn Write) -> io::Result<()> {

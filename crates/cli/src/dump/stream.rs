@@ -2,7 +2,7 @@
 
 use super::super::args::DumpFormat;
 use super::compressed::{Compressed, Compression};
-use super::{Work, sql, write_database, write_table, write_views};
+use super::{Work, sql, write_database, write_table, write_views_and_programs};
 use crate::failure::Failure;
 use crate::link::Link;
 use std::fs::File;
@@ -70,7 +70,7 @@ fn all(work: &Work<'_>, link: &mut Link, out: &mut Chunks) -> Result<(), Failure
         }
     }
     if !work.options.no_schema {
-        write_views(work, out).map_err(Failure::output)?;
+        write_views_and_programs(work, out).map_err(Failure::output)?;
     }
     out.write_all(sql::BEHIND.as_bytes()).map_err(Failure::output)
 }

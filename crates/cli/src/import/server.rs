@@ -6,6 +6,7 @@ use super::definitions::adapted;
 use super::report::{Report, is_unsupported};
 use crate::address::Address;
 use crate::dump::definitions;
+use crate::dump::programs::{self, Program, Wanted};
 use crate::dump::schema::{self, Column, Kind, Schema, Table};
 use crate::failure::Failure;
 use crate::link::{Link, Place, literal, quoted};
@@ -47,10 +48,20 @@ pub fn run(
     let mut connection = session(database)?;
     make(options, &schema, &mut connection, report)?;
     load(options, &schema, links, database, report)?;
-    views(options, &schema, &mut connection, report)?;
     let mut link = place.connect()?;
+    let found = programs::read(&mut link, &schema, Wanted::ALL)?;
+    let is_routine =
+        |program: &&Program| matches!(program.kind, programs::Kind::Function | programs::Kind::Procedure);
+    // Views may call routines; triggers must not act while rows are loaded.
+    for program in found.iter().filter(is_routine) {
+        create_program(options, program, &mut connection, report)?;
+    }
+    views(options, &schema, &mut connection, report)?;
+    for program in found.iter().filter(|program| !is_routine(program)) {
+        create_program(options, program, &mut connection, report)?;
+    }
     for database in &schema.databases {
-        programs(&mut link, &database.name, report)?;
+        sequences(&mut link, &database.name, report)?;
     }
     Ok(())
 }
@@ -242,26 +253,44 @@ fn views(
     Ok(())
 }
 
-/// Finds what a database has besides tables and views, which is left out.
-fn programs(link: &mut Link, database: &str, report: &mut Report) -> Result<(), Failure> {
-    let of = literal(database);
-    let mut found = Vec::new();
-    for sql in [
-        format!(
-            "SELECT 'sequence', TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'SEQUENCE' AND TABLE_SCHEMA = {of}"
-        ),
-        format!(
-            "SELECT 'trigger', TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = {of}"
-        ),
-        format!(
-            "SELECT LOWER(ROUTINE_TYPE), ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = {of}"
-        ),
-        format!("SELECT 'event', EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {of}"),
-    ] {
-        link.query(&sql, &mut |row| {
-            found.push(format!("{} {database}.{}", row.text(0), row.text(1)));
-            Ok(())
-        })?;
+/// Creates a program as it is defined, except for the account that is its definer, under the settings of its own definition.
+fn create_program(
+    options: &ImportOptions,
+    program: &Program,
+    connection: &mut Connection,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    super::use_database(connection, Some(target_database(options, &program.database)))?;
+    let mut before = vec![format!("SET SESSION sql_mode = {}", literal(&program.sql_mode))];
+    if !program.collation.is_empty() {
+        before.push(format!("SET collation_connection = {}", program.collation));
     }
+    before.extend(program.time_zone.as_ref().map(|zone| format!("SET time_zone = {}", literal(zone))));
+    let create = program.create_as_own();
+    let all = before.iter().chain([&create]);
+    let done = all.map(|sql| connection.execute(sql, ())).find_map(Result::err);
+    let restored = "SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', time_zone = '+00:00'";
+    connection.execute("SET NAMES utf8mb4", ())?;
+    connection.execute(restored, ())?;
+    match done {
+        None => Ok(()),
+        Some(error) => {
+            let kind = program.kind.word().to_ascii_lowercase();
+            report.leave_out(format!("{kind} {}.{}", program.database, program.name), &error.to_string())
+        }
+    }
+}
+
+/// Finds the sequences of MariaDB in a database, which are left out.
+fn sequences(link: &mut Link, database: &str, report: &mut Report) -> Result<(), Failure> {
+    let mut found = Vec::new();
+    let sql = format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'SEQUENCE' AND TABLE_SCHEMA = {}",
+        literal(database)
+    );
+    link.query(&sql, &mut |row| {
+        found.push(format!("sequence {database}.{}", row.text(0)));
+        Ok(())
+    })?;
     found.into_iter().try_for_each(|what| report.leave_out(what, "it is not supported"))
 }

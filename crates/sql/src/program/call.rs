@@ -36,7 +36,7 @@ pub(crate) fn call(
 ) -> Result<Outcome, MysqlError> {
     let using = session.take_execute_variables();
     let frame = frame(session, call, Source { sql, parameters, using: using.as_deref(), caller: None })?;
-    let run = Box::new(Run::new(session, sql, frame));
+    let run = Box::new(Run::new(session, sql, frame)?);
     drive(run, session)
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn call_function(
     slots.resize(code.slots.len(), Value::Null);
     session.inside_program(&def.clone(), |session| {
         let frame = begin(session, (Some(def), code), slots, Vec::new())?;
-        let mut run = Run::new(session, "", frame);
+        let mut run = Run::new(session, "", frame)?;
         let result = run.go(session);
         run.end(session);
         match result? {

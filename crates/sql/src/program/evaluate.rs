@@ -8,7 +8,9 @@ use super::code::Slot;
 use super::frame::Frame;
 use crate::session::{Now, Session};
 use crate::statement::evaluate::bound_value;
-use leafline_expr::{EvalContext, Expr, SqlMode, evaluate_condition, evaluate_scalar};
+use leafline_expr::{
+    ArithmeticOp, CompareDomain, EvalContext, Expr, ExprKind, SqlMode, evaluate_condition, evaluate_scalar,
+};
 use leafline_planner::binder::{BindContext, bind_scalar};
 use leafline_types::convert::{StoreContext, dated, store_cast};
 use leafline_types::memory::MemoryBudget;
@@ -47,6 +49,11 @@ pub(crate) fn value(
     number: usize,
     (around, used): (&Surroundings, Use),
 ) -> Result<(Value, SqlType), MysqlError> {
+    if let Some(Some(expr)) = frame.plans.expressions.get(number)
+        && let Some(integer) = integer(expr, &frame.slots)
+    {
+        return Ok((Value::Int(integer), SqlType::BIGINT));
+    }
     match kept(session, frame, number)? {
         Ok(expr) => {
             let value = with_context(session, &frame.slots, around, used, |cx| evaluate_scalar(&expr, cx))?;
@@ -66,17 +73,46 @@ pub(crate) fn holds(
     number: usize,
     around: &Surroundings,
 ) -> Result<bool, MysqlError> {
+    if let Some(Some(expr)) = frame.plans.expressions.get(number)
+        && let ExprKind::Compare { op, left, right, domain: CompareDomain::Integer } = &expr.kind
+        && let (Some(left), Some(right)) = (integer(left, &frame.slots), integer(right, &frame.slots))
+    {
+        return Ok(op.holds(left.cmp(&right)));
+    }
     match kept(session, frame, number)? {
         Ok(expr) => with_context(session, &frame.slots, around, Use::Tested, |cx| {
             evaluate_condition(slice::from_ref(&*expr), &[], cx)
         }),
         Err(bound) => {
             let (value, ty) = bound_value(session, bound, &frame.slots, false)?;
-            let literal = Expr { kind: leafline_expr::ExprKind::Literal(value), ty };
+            let literal = Expr { kind: ExprKind::Literal(value), ty };
             with_context(session, &frame.slots, around, Use::Tested, |cx| {
                 evaluate_condition(slice::from_ref(&literal), &[], cx)
             })
         }
+    }
+}
+
+/// The value of a sum, difference or product of signed integers: most loops count with these. `None` for other expressions, and
+/// for a value that is NULL or out of range.
+#[inline]
+fn integer(expr: &Expr, slots: &[Value]) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Literal(Value::Int(number)) => Some(*number),
+        ExprKind::Parameter(slot) => match slots.get(*slot) {
+            Some(Value::Int(number)) if expr.ty.sql.is_integer() => Some(*number),
+            _ => None,
+        },
+        ExprKind::Arithmetic { op, left, right } if expr.ty.sql == SqlType::BIGINT => {
+            let (left, right) = (integer(left, slots)?, integer(right, slots)?);
+            match op {
+                ArithmeticOp::Add => left.checked_add(right),
+                ArithmeticOp::Subtract => left.checked_sub(right),
+                ArithmeticOp::Multiply => left.checked_mul(right),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 

@@ -11,7 +11,6 @@ use super::run::{Next, Run};
 use crate::properties::{Commits, Diagnostics, Runs, properties};
 use crate::session::{Outcome, ProgramStep, Session};
 use leafline_syntax::ast::StatementKind;
-use leafline_types::words::ProgramKind;
 use leafline_types::{MysqlError, Value, WarningLevel};
 use std::sync::Arc;
 
@@ -25,7 +24,9 @@ impl Run {
         };
         let called = match &written.statement.kind {
             StatementKind::Call(_) => true,
-            StatementKind::Execute { name, .. } => session.is_prepared_call(&name.value),
+            StatementKind::Execute { name, .. } if !session.is_inner() => {
+                session.is_prepared_call(&name.value)
+            }
             _ => false,
         };
         let mark = session.warnings.mark();
@@ -38,9 +39,10 @@ impl Run {
         }
         let outcome = self.statement(session, &code, number);
         let outcome = match outcome {
-            Ok(Outcome::Rows(rows)) if code.kind != ProgramKind::Procedure => {
+            Ok(Outcome::Rows(rows)) if session.is_inner() => {
                 drop(rows);
-                Err(MysqlError::no_result_set(code.kind.name().to_lowercase()))
+                let kind = self.frames.first().map_or(code.kind, |outermost| outermost.code.kind);
+                Err(MysqlError::no_result_set(kind.name().to_lowercase()))
             }
             Ok(Outcome::Rows(rows)) if !session.several_results => {
                 drop(rows);
@@ -50,6 +52,7 @@ impl Run {
         };
         match outcome {
             Ok(outcome) => {
+                self.rows_at = self.frames.last().map_or(0, |frame| frame.at);
                 if !self.handle_warnings_of_statement(session) {
                     self.advance_one();
                 }

@@ -40,4 +40,4 @@ pub(crate) use call::{call, call_function};
 pub(crate) use diagnostics::{get_diagnostics, signal};
 pub(crate) use kept::KeptPrograms;
 pub(crate) use loaded::stored_function;
-pub(crate) use triggers::TableTriggers;
+pub(crate) use triggers::{TableTriggers, check_trigger};

@@ -12,6 +12,7 @@ use super::evaluate::{self, Surroundings, Use};
 use super::frame::{ActiveHandler, Frame, Target};
 use crate::result::Done;
 use crate::session::{CallingStatement, Outcome, RowStream, Session, SuspendedProgram};
+use leafline_types::error::errno;
 use leafline_types::memory::MemoryBudget;
 use leafline_types::words::ProgramKind;
 use leafline_types::{ExprType, MysqlError, Value, Warning, WarningLevel, WarningsMark};
@@ -30,6 +31,8 @@ pub(crate) struct Run {
     pending: Option<MysqlError>,
     /// The place in the diagnostics at which the last statement began.
     pub(super) statement_mark: WarningsMark,
+    /// The step whose rows the caller reads.
+    pub(super) rows_at: usize,
     /// The value of RETURN.
     pub(super) returned: Option<Value>,
     /// The variables of a trigger when it ended.
@@ -48,10 +51,19 @@ pub(super) enum Next {
 
 impl Run {
     /// Begins the call that `frame` describes, for a statement with the text `text`.
-    pub(crate) fn new(session: &mut Session, text: &str, frame: Frame) -> Run {
-        Run {
+    ///
+    /// # Errors
+    /// 1041 and others if its arguments are too large.
+    pub(crate) fn new(session: &mut Session, text: &str, frame: Frame) -> Result<Run, MysqlError> {
+        let memory = MemoryBudget::of_statement(session.settings.query_memory);
+        if let Err(error) = memory.take(held_bytes(&frame)) {
+            leave_frame(session, frame);
+            return Err(error);
+        }
+        Ok(Run {
             frames: vec![frame],
-            memory: MemoryBudget::of_statement(session.settings.query_memory),
+            memory,
+            rows_at: 0,
             calling: Some(session.set_statement_aside()),
             text: text.to_owned(),
             pending: None,
@@ -59,7 +71,7 @@ impl Run {
             returned: None,
             last_slots: Vec::new(),
             client_values: Vec::new(),
-        }
+        })
     }
 
     /// Goes on until a query gives rows; `None` at the end.
@@ -86,8 +98,8 @@ impl Run {
 
     /// Ends the run: leaves the settings of all programs.
     pub(crate) fn end(&mut self, session: &mut Session) {
-        while let Some(frame) = self.frames.pop() {
-            leave_frame(session, frame);
+        while !self.frames.is_empty() {
+            self.drop_frame(session);
         }
         if let Some(mut calling) = self.calling.take() {
             session.take_statement_back(&mut calling);
@@ -106,8 +118,20 @@ impl Run {
             leave_frame(session, frame);
             return Err(MysqlError::recursion_limit(limit, name));
         }
+        if let Err(error) = self.memory.take(held_bytes(&frame)) {
+            leave_frame(session, frame);
+            return Err(error);
+        }
         self.frames.push(frame);
         Ok(())
+    }
+
+    /// Ends the innermost call.
+    fn drop_frame(&mut self, session: &mut Session) {
+        if let Some(frame) = self.frames.pop() {
+            self.memory.give_back(held_bytes(&frame));
+            leave_frame(session, frame);
+        }
     }
 
     /// Runs pure steps, and then one other.
@@ -125,7 +149,10 @@ impl Run {
         let Some(step) = code.steps.get(frame.at) else {
             return Err(MysqlError::internal("a stored program went on behind its end"));
         };
-        session.cancel.check()?;
+        if let Err(error) = session.cancel.check() {
+            session.warnings.push(WarningLevel::Error, error.clone());
+            return Err(error);
+        }
         match &step.kind {
             StepKind::Sql(statement) => self.sql(session, *statement),
             StepKind::Open(cursor) => {
@@ -259,7 +286,8 @@ impl Run {
 
     /// Lets a handler take an error, which is the last condition in the diagnostics. Ends the calls that have no handler.
     fn handle_error(&mut self, session: &mut Session, error: MysqlError) -> Result<(), MysqlError> {
-        let is_final = session.cancel.check().is_err();
+        let is_final = matches!(error.code, errno::ER_QUERY_INTERRUPTED | errno::ER_QUERY_TIMEOUT)
+            || session.cancel.check().is_err();
         while let Some(frame) = self.frames.last_mut().filter(|_| !is_final) {
             let raised = as_condition(&error);
             if let Some(found) = conditions::find(&frame.code, frame.at, &raised) {
@@ -267,9 +295,7 @@ impl Run {
                 activate(session, frame, at, found, raised);
                 return Ok(());
             }
-            if let Some(frame) = self.frames.pop() {
-                leave_frame(session, frame);
-            }
+            self.drop_frame(session);
         }
         // The statement around notes the error itself.
         session.warnings.take_last_error();
@@ -300,9 +326,7 @@ impl Run {
             return Err(MysqlError::internal("RETURN outside of a function"));
         };
         self.returned = Some(evaluate::converted(session, returns, value, &from, &around)?);
-        if let Some(frame) = self.frames.pop() {
-            leave_frame(session, frame);
-        }
+        self.drop_frame(session);
         Ok(())
     }
 
@@ -320,6 +344,7 @@ impl Run {
         let values: Vec<Value> =
             outputs.iter().map(|(slot, _)| frame.slots.get(*slot).cloned().unwrap_or(Value::Null)).collect();
         let code = frame.code.clone();
+        self.memory.give_back(held_bytes(&frame));
         if code.kind == ProgramKind::Trigger {
             self.last_slots = std::mem::take(&mut frame.slots);
         }
@@ -380,6 +405,13 @@ fn as_condition(error: &MysqlError) -> Warning {
     Warning { level: WarningLevel::Error, code, message, sqlstate, details }
 }
 
+/// Bytes that the variables and cursors of a call hold.
+fn held_bytes(frame: &Frame) -> usize {
+    let variables: usize = frame.slots.iter().map(evaluate::heap_bytes).sum();
+    let cursors: usize = frame.cursors.iter().flatten().map(|open| open.bytes).sum();
+    variables + cursors
+}
+
 /// Returns to the caller's settings, and keeps the plans of the call.
 pub(super) fn leave_frame(session: &mut Session, frame: Frame) {
     let Frame { code, def, plans, caller, .. } = frame;
@@ -427,14 +459,14 @@ impl SuspendedProgram for Run {
 
     fn takes(&mut self, error: &MysqlError) -> bool {
         let raised = as_condition(error);
-        // The step of the query is the one before.
-        let takes = self.frames.iter().any(|frame| {
-            let at = frame.at.saturating_sub(1);
+        let innermost = self.frames.len().saturating_sub(1);
+        let takes = self.frames.iter().enumerate().any(|(level, frame)| {
+            let at = if level == innermost { self.rows_at } else { frame.at };
             conditions::find(&frame.code, at, &raised).is_some()
         });
         if takes {
             if let Some(frame) = self.frames.last_mut() {
-                frame.at = frame.at.saturating_sub(1);
+                frame.at = self.rows_at;
             }
             self.pending = Some(error.clone());
         }

@@ -48,7 +48,10 @@ impl TableTriggers {
     ///
     /// # Errors
     /// Errors of compiling a trigger.
-    pub(crate) fn of(session: &mut Session, table: &TableDef) -> Result<Option<Arc<TableTriggers>>, MysqlError> {
+    pub(crate) fn of(
+        session: &mut Session,
+        table: &TableDef,
+    ) -> Result<Option<Arc<TableTriggers>>, MysqlError> {
         let catalog = session.instance.engine().catalog();
         let defs = catalog.triggers_of(&table.database, &table.name);
         if defs.is_empty() {
@@ -110,7 +113,11 @@ impl TableTriggers {
 ///
 /// # Errors
 /// 1054 for columns that the table does not have, 3105 for an assignment to a generated column; other errors of compiling it.
-pub(crate) fn check_trigger(session: &mut Session, def: &Arc<ProgramDef>, table: &TableDef) -> Result<(), MysqlError> {
+pub(crate) fn check_trigger(
+    session: &mut Session,
+    def: &Arc<ProgramDef>,
+    table: &TableDef,
+) -> Result<(), MysqlError> {
     Trigger::of(session, def, table).map(|_| ())
 }
 
@@ -144,7 +151,8 @@ impl Trigger {
         for slot in assigned {
             let Some(column) = columns.get_mut(slot) else { continue };
             column.is_assigned = true;
-            let definition = table.columns.get(column.column).filter(|definition| definition.generated.is_some());
+            let definition =
+                table.columns.get(column.column).filter(|definition| definition.generated.is_some());
             if let Some(definition) = definition {
                 return Err(MysqlError::value_for_generated_column(&definition.name, &table.name));
             }
@@ -161,7 +169,7 @@ impl Trigger {
         slots.resize(self.code.slots.len(), Value::Null);
         let slots = session.inside_program(&self.def, |session| {
             let frame = call::begin(session, (Some(self.def.clone()), self.code.clone()), slots, Vec::new())?;
-            let mut run = Run::new(session, "", frame);
+            let mut run = Run::new(session, "", frame)?;
             let result = run.go(session);
             let slots = std::mem::take(&mut run.last_slots);
             run.end(session);

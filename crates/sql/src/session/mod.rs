@@ -206,6 +206,7 @@ impl Session {
     /// # Errors
     /// MySQL's errors, as far as they can be known without parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, MysqlError> {
+        self.give_up_results();
         self.contained(|session| {
             session.cancel.rearm();
             server::statement_begins();
@@ -430,6 +431,7 @@ impl Session {
     /// 1044 if the session has no privilege on the database, 1820 if its password has expired, 1049 if there
     /// is no such database.
     pub fn set_database(&mut self, name: &str) -> Result<(), MysqlError> {
+        self.give_up_results();
         self.refresh_access();
         if self.login.has_expired_password {
             return Err(MysqlError::must_change_password());

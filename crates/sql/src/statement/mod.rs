@@ -88,6 +88,9 @@ impl Session {
         if properties.diagnostics == Diagnostics::Own && self.program_step.is_none() {
             self.warnings.clear();
         }
+        if self.is_inner() {
+            check_inside(kind, properties.commits)?;
+        }
         if hypothetical::drop(self, kind) {
             return Ok(Outcome::Done(Done::default()));
         }
@@ -263,5 +266,23 @@ impl Session {
             Handler::Close(name) => handler::close(self, name)?,
         }
         Ok(Outcome::Done(Done::default()))
+    }
+}
+
+/// Checks that a stored function or trigger may run a statement, also through a procedure.
+///
+/// # Errors
+/// 1422 for a statement that ends or begins a transaction, 1336 for PREPARE and EXECUTE.
+fn check_inside(kind: &StatementKind, commits: Commits) -> Result<(), MysqlError> {
+    use StatementKind as K;
+    match kind {
+        K::Prepare { .. } | K::Execute { .. } | K::Deallocate(_) => {
+            Err(MysqlError::not_allowed_in_function("Dynamic SQL"))
+        }
+        K::Begin { .. } | K::Commit(_) | K::Rollback(_) | K::LockTables(_) | K::UnlockTables => {
+            Err(MysqlError::commit_in_function())
+        }
+        _ if commits == Commits::First => Err(MysqlError::commit_in_function()),
+        _ => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::definitions::{database_of, refuse_system};
 use super::events;
+use crate::program::check_trigger;
 use crate::session::Session;
 use leafline_syntax::AccountId;
 use leafline_syntax::ast::{
@@ -10,6 +11,7 @@ use leafline_syntax::ast::{
 };
 use leafline_table::{ProgramAttributes, ProgramContext, ProgramDef, RoutineDef, TriggerDef};
 use leafline_types::{MysqlError, Value};
+use std::sync::Arc;
 
 /// Runs CREATE PROCEDURE, FUNCTION, TRIGGER or EVENT; `text` is the statement with its parameters.
 ///
@@ -71,6 +73,10 @@ pub(super) fn create(
         comment,
         attributes,
     };
+    if let Some(trigger) = program.trigger() {
+        let table = session.instance.engine().table(&program.database, &trigger.table)?;
+        check_trigger(session, &Arc::new(program.clone()), &table)?;
+    }
     let (kind, database, name) = (program.kind, program.database.clone(), program.name.clone());
     let created = session.instance.engine().ddl().create_program(program, create.if_not_exists, next_to)?;
     if !created {

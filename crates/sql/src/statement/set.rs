@@ -145,6 +145,9 @@ fn set_system(
         _ => {}
     }
     if variable.name == "autocommit" && variable.scope == Scope::Both {
+        if session.is_inner() {
+            return Err(MysqlError::autocommit_in_function());
+        }
         let before = session.settings.autocommit;
         let set = variable.set(&mut session.settings, value);
         warned(session, set)?;

@@ -22,6 +22,7 @@ mod overflow;
 mod packed;
 mod power_cuts;
 mod private;
+mod programs;
 mod proven;
 mod quarantine;
 mod random_faults;
