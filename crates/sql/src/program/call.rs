@@ -48,7 +48,8 @@ pub(super) fn check_execute(session: &Session, def: &ProgramDef) -> Result<(), M
     session.login.access.check_routine(Privilege::Execute, def.kind, &def.database, &def.name)
 }
 
-/// Makes the frame of a call: finds the procedure, checks the rights, evaluates the arguments, enters its settings.
+/// Makes the frame of a call: finds the procedure, checks the rights, evaluates the arguments, enters its
+/// settings.
 ///
 /// # Errors
 /// 1305, 1318, 1370, 1414; errors of the arguments.
@@ -120,7 +121,8 @@ fn target(argument: &Expr, source: &Source<'_>) -> Option<Target> {
 /// Runs a stored function with these arguments, and returns its value.
 ///
 /// # Errors
-/// 1305 if there is no such function any more, 1424 if it is called inside its own call; errors of its statements.
+/// 1305 if there is no such function any more, 1424 if it is called inside its own call; errors of its
+/// statements.
 pub(crate) fn call_function(
     session: &mut Session,
     call: &ProgramCall,

@@ -1,7 +1,8 @@
 //! The compiled form of a stored program: flat steps over typed slots.
 //!
-//! A [`Code`] is immutable and shared between sessions. Its steps refer to slots, expressions, statements and cursors by
-//! number. Handlers need no steps of their own to come into force: each step names the scope of handlers that apply to it.
+//! A [`Code`] is immutable and shared between sessions. Its steps refer to slots, expressions, statements and
+//! cursors by number. Handlers need no steps of their own to come into force: each step names the scope of
+//! handlers that apply to it.
 
 use super::names::Names;
 use leafline_syntax::ast::{Direction, Expr, Span, Statement};

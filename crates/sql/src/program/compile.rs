@@ -1,7 +1,8 @@
 //! Compiles the syntax tree of a stored program to steps.
 //!
-//! Names of variables, cursors and labels become numbers. The parser has checked that they are declared. Handler bodies stand
-//! behind the body of their block, in the scope of the handlers around it, so that a block's handlers do not apply in them.
+//! Names of variables, cursors and labels become numbers. The parser has checked that they are declared.
+//! Handler bodies stand behind the body of their block, in the scope of the handlers around it, so that a
+//! block's handlers do not apply in them.
 
 use super::code::{
     Code, Condition, ExpressionCode, HandlerCode, HandlerScope, Slot, StatementCode, Step, StepKind,
@@ -341,7 +342,8 @@ impl<'c> Compiler<'c> {
         Ok(())
     }
 
-    /// Compiles CASE: an expression of the same form gives the number of the branch, so that the operand is evaluated once.
+    /// Compiles CASE: an expression of the same form gives the number of the branch, so that the operand is
+    /// evaluated once.
     fn case(
         &mut self,
         operand: Option<&Expr>,

@@ -1,7 +1,7 @@
 //! Which handler takes a condition.
 //!
-//! The innermost block with an applicable handler wins. Within it a handler of the number comes before one of the SQLSTATE, and
-//! that before SQLWARNING, NOT FOUND and SQLEXCEPTION.
+//! The innermost block with an applicable handler wins. Within it a handler of the number comes before one of
+//! the SQLSTATE, and that before SQLWARNING, NOT FOUND and SQLEXCEPTION.
 
 use super::code::{Code, Condition};
 use leafline_types::{Warning, WarningLevel};

@@ -1,7 +1,7 @@
 //! Enters and leaves the settings under which a program runs.
 //!
-//! A program runs in its database, under the `sql_mode` and collations that it was created with, and with the rights of its
-//! definer unless it says SQL SECURITY INVOKER. The caller's come back on every way out.
+//! A program runs in its database, under the `sql_mode` and collations that it was created with, and with the
+//! rights of its definer unless it says SQL SECURITY INVOKER. The caller's come back on every way out.
 
 use super::frame::CallerContext;
 use crate::session::Session;

@@ -1,7 +1,7 @@
 //! OPEN, FETCH and CLOSE.
 //!
-//! OPEN reads all rows of the query: later statements, also COMMIT and DDL, do not change what FETCH finds. The rows count as
-//! memory of the program.
+//! OPEN reads all rows of the query: later statements, also COMMIT and DDL, do not change what FETCH finds.
+//! The rows count as memory of the program.
 
 use super::evaluate::{self, Surroundings};
 use super::frame::OpenCursor;
@@ -50,7 +50,8 @@ pub(super) fn open(run: &mut Run, session: &mut Session, cursor: usize) -> Resul
 /// Fetches the next row into slots.
 ///
 /// # Errors
-/// 1326 if the cursor is not open, 1328 for another number of variables, 1329 behind the last row; errors of conversion.
+/// 1326 if the cursor is not open, 1328 for another number of variables, 1329 behind the last row; errors of
+/// conversion.
 pub(super) fn fetch(
     run: &mut Run,
     session: &mut Session,

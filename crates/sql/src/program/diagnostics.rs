@@ -18,7 +18,8 @@ const ITEM_CHARACTERS: usize = 64;
 /// Runs SIGNAL and RESIGNAL.
 ///
 /// # Errors
-/// The condition, unless it is a warning; 1645 for RESIGNAL outside of handlers; 1231 for an item that is NULL.
+/// The condition, unless it is a warning; 1645 for RESIGNAL outside of handlers; 1231 for an item that is
+/// NULL.
 pub(crate) fn signal(
     session: &mut Session,
     signal: &Signal,

@@ -1,8 +1,8 @@
 //! Evaluates the expressions of steps over the slots of a frame.
 //!
-//! An expression is bound at its first execution and kept, if its meaning depends on nothing but the slots. Then an evaluation
-//! borrows the slots as parameters, without an execution. An expression with subqueries, calls of stored functions or variables
-//! of the session is bound each time.
+//! An expression is bound at its first execution and kept, if its meaning depends on nothing but the slots.
+//! Then an evaluation borrows the slots as parameters, without an execution. An expression with subqueries,
+//! calls of stored functions or variables of the session is bound each time.
 
 use super::code::Slot;
 use super::frame::Frame;
@@ -93,8 +93,8 @@ pub(crate) fn holds(
     }
 }
 
-/// The value of a sum, difference or product of signed integers: most loops count with these. `None` for other expressions, and
-/// for a value that is NULL or out of range.
+/// The value of a sum, difference or product of signed integers: most loops count with these. `None` for
+/// other expressions, and for a value that is NULL or out of range.
 #[inline]
 fn integer(expr: &Expr, slots: &[Value]) -> Option<i64> {
     match &expr.kind {

@@ -1,7 +1,7 @@
 //! Runs the statements of steps.
 //!
-//! A statement is planned once and kept with the plans of the call. The slots that its text names are its parameters. CALL, also
-//! as the statement of EXECUTE, pushes a frame and runs nothing here.
+//! A statement is planned once and kept with the plans of the call. The slots that its text names are its
+//! parameters. CALL, also as the statement of EXECUTE, pushes a frame and runs nothing here.
 
 use super::call;
 use super::code::{Code, StatementCode};
@@ -74,8 +74,8 @@ impl Run {
         }
     }
 
-    /// Runs a statement of the innermost call, and assigns what it gives to variables. Its conditions replace the ones before if
-    /// it uses tables or gives any.
+    /// Runs a statement of the innermost call, and assigns what it gives to variables. Its conditions replace
+    /// the ones before if it uses tables or gives any.
     pub(super) fn statement(
         &mut self,
         session: &mut Session,

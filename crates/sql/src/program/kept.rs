@@ -81,7 +81,8 @@ impl KeptPrograms {
         self.triggers.insert(table, triggers);
     }
 
-    /// Takes the plans of a program's steps for a call. A call inside a call of the same program begins without.
+    /// Takes the plans of a program's steps for a call. A call inside a call of the same program begins
+    /// without.
     pub(crate) fn take_plans(&mut self, def: Option<&Arc<ProgramDef>>, code: &Arc<Code>) -> StepPlans {
         let kept = def.and_then(|def| self.programs.get_mut(&key(def)));
         let plans = kept.filter(|kept| Arc::ptr_eq(&kept.code, code)).and_then(|kept| kept.plans.take());

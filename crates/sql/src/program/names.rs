@@ -32,7 +32,8 @@ impl Names {
         }
     }
 
-    /// Returns the names that a text may mention, which are numbered anew, and their old numbers in the new order.
+    /// Returns the names that a text may mention, which are numbered anew, and their old numbers in the new
+    /// order.
     pub(crate) fn mentioned(&self, text: &str) -> (Names, Vec<usize>) {
         let text = text.to_lowercase();
         let mut names = Names::default();

@@ -1,8 +1,9 @@
 //! Runs the steps of programs.
 //!
-//! A [`Run`] is a machine that its caller pulls: it goes on until a query gives rows, which the caller reads, and is suspended
-//! meanwhile. Expressions and jumps run in a loop of their own, without the cost of a statement. Each backward jump and each
-//! statement checks whether the statement was cancelled; no handler takes that.
+//! A [`Run`] is a machine that its caller pulls: it goes on until a query gives rows, which the caller reads,
+//! and is suspended meanwhile. Expressions and jumps run in a loop of their own, without the cost of a
+//! statement. Each backward jump and each statement checks whether the statement was cancelled; no handler
+//! takes that.
 
 use super::code::StepKind;
 use super::conditions;
@@ -284,7 +285,8 @@ impl Run {
         taken(session, frame, at, mark)
     }
 
-    /// Lets a handler take an error, which is the last condition in the diagnostics. Ends the calls that have no handler.
+    /// Lets a handler take an error, which is the last condition in the diagnostics. Ends the calls that have
+    /// no handler.
     fn handle_error(&mut self, session: &mut Session, error: MysqlError) -> Result<(), MysqlError> {
         let is_final = matches!(error.code, errno::ER_QUERY_INTERRUPTED | errno::ER_QUERY_TIMEOUT)
             || session.cancel.check().is_err();
@@ -380,7 +382,8 @@ impl Run {
     }
 }
 
-/// Lets a handler take one of the diagnostics that were added after a mark; the last that has a handler counts.
+/// Lets a handler take one of the diagnostics that were added after a mark; the last that has a handler
+/// counts.
 fn taken(session: &mut Session, frame: &mut Frame, at: usize, mark: WarningsMark) -> bool {
     let found = session.warnings.since(mark).iter().rev().find_map(|raised| {
         let is_error = raised.level == WarningLevel::Error;

@@ -70,7 +70,8 @@ fn body(session: &mut Session, body: &str) -> String {
 fn variables_loops_and_branches() {
     let mut s = session();
     let sum = "BEGIN DECLARE i, n INT DEFAULT 0; WHILE i < 10 DO SET i = i + 1; \
-               IF i % 2 = 0 THEN SET n = n + i; ELSEIF i = 5 THEN SET n = n + 100; ELSE SET n = n; END IF; END WHILE; \
+               IF i % 2 = 0 THEN SET n = n + i; ELSEIF i = 5 THEN SET n = n + 100; ELSE SET n = n; END IF; \
+                 END WHILE; \
                SELECT i, n; END";
     assert_eq!(body(&mut s, sum), "10,130 | ok");
     let repeat = "BEGIN DECLARE i INT DEFAULT 0; l: REPEAT SET i = i + 1; IF i = 3 THEN ITERATE l; END IF; \
@@ -79,8 +80,10 @@ fn variables_loops_and_branches() {
     let leave = "BEGIN DECLARE i INT DEFAULT 0; a: LOOP b: BEGIN SET i = i + 1; IF i > 5 THEN LEAVE a; END IF; \
                  LEAVE b; END; END LOOP; SELECT i; END";
     assert_eq!(body(&mut s, leave), "6 | ok");
-    let case = "BEGIN DECLARE x INT DEFAULT 2; CASE x WHEN 1 THEN SELECT 'one'; WHEN 2 THEN SELECT 'two'; END CASE; \
-                CASE WHEN x > 5 THEN SELECT 'big'; ELSE SELECT 'small'; END CASE; CASE x WHEN 9 THEN SELECT 1; END CASE; END";
+    let case = "BEGIN DECLARE x INT DEFAULT 2; CASE x WHEN 1 THEN SELECT 'one'; WHEN 2 THEN SELECT 'two'; \
+                 END CASE; \
+                CASE WHEN x > 5 THEN SELECT 'big'; ELSE SELECT 'small'; END CASE; CASE x WHEN 9 THEN SELECT \
+                 1; END CASE; END";
     assert_eq!(body(&mut s, case), "two | small | E1339 Case not found for CASE statement");
 }
 
@@ -92,9 +95,11 @@ fn a_variable_beats_a_column() {
         body(&mut s, "BEGIN DECLARE a INT DEFAULT 7; SELECT a, t.a FROM t ORDER BY t.a; END"),
         "7,1;7,2 | ok"
     );
-    let update = "BEGIN DECLARE b VARCHAR(20) DEFAULT 'v'; UPDATE t SET b = CONCAT(b, a) WHERE t.a = 1; SELECT * FROM t; END";
+    let update = "BEGIN DECLARE b VARCHAR(20) DEFAULT 'v'; UPDATE t SET b = CONCAT(b, a) WHERE t.a = 1; \
+                 SELECT * FROM t; END";
     assert_eq!(body(&mut s, update), "1,v1;2,y | ok");
-    let limit = "BEGIN DECLARE n INT DEFAULT 1; SELECT t.a FROM t ORDER BY t.a LIMIT n; SET n = 2; SELECT t.a FROM t \
+    let limit = "BEGIN DECLARE n INT DEFAULT 1; SELECT t.a FROM t ORDER BY t.a LIMIT n; SET n = 2; SELECT \
+                 t.a FROM t \
                  ORDER BY t.a LIMIT n; END";
     assert_eq!(body(&mut s, limit), "1 | 1;2 | ok");
     let insert = "BEGIN DECLARE i INT DEFAULT 10; WHILE i < 13 DO INSERT INTO t (a, b) VALUES (i, CONCAT('n', i)); \
@@ -137,7 +142,8 @@ fn parameters_and_calls_inside_calls() {
 fn handlers() {
     let mut s = session();
     run(&mut s, "INSERT INTO t VALUES (1, 'x')");
-    let go_on = "BEGIN DECLARE CONTINUE HANDLER FOR 1062 SET @h = 'dup'; INSERT INTO t VALUES (1, 'y'); SELECT @h; END";
+    let go_on = "BEGIN DECLARE CONTINUE HANDLER FOR 1062 SET @h = 'dup'; INSERT INTO t VALUES (1, 'y'); \
+                 SELECT @h; END";
     assert_eq!(body(&mut s, go_on), "dup | ok");
     let exit = "BEGIN SELECT 'a'; BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION SELECT 'caught'; \
                 INSERT INTO t VALUES (1, 'y'); SELECT 'not here'; END; SELECT 'after'; END";
@@ -145,22 +151,29 @@ fn handlers() {
     let inner_wins = "BEGIN DECLARE CONTINUE HANDLER FOR 1062 SELECT 'outer'; BEGIN DECLARE CONTINUE HANDLER FOR \
                       SQLEXCEPTION SELECT 'inner'; INSERT INTO t VALUES (1, 'y'); END; END";
     assert_eq!(body(&mut s, inner_wins), "inner | ok");
-    let exact = "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'class'; DECLARE CONTINUE HANDLER FOR SQLSTATE \
-                 '23000' SELECT 'state'; DECLARE CONTINUE HANDLER FOR 1062 SELECT 'number'; INSERT INTO t VALUES (1, 'y'); END";
+    let exact = "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'class'; DECLARE CONTINUE HANDLER \
+                 FOR SQLSTATE \
+                 '23000' SELECT 'state'; DECLARE CONTINUE HANDLER FOR 1062 SELECT 'number'; INSERT INTO t \
+                 VALUES (1, 'y'); END";
     assert_eq!(body(&mut s, exact), "number | ok");
-    let in_handler = "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION SELECT 'outer'; BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION \
-                      BEGIN SELECT 'inner'; INSERT INTO t VALUES (1, 'z'); END; INSERT INTO t VALUES (1, 'y'); END; END";
+    let in_handler = "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION SELECT 'outer'; BEGIN DECLARE EXIT \
+                 HANDLER FOR SQLEXCEPTION \
+                      BEGIN SELECT 'inner'; INSERT INTO t VALUES (1, 'z'); END; INSERT INTO t VALUES (1, \
+                      'y'); END; END";
     assert_eq!(body(&mut s, in_handler), "inner | outer | ok");
-    let condition = "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'h'; IF (SELECT 1 UNION SELECT 2) THEN SELECT 'then'; \
+    let condition = "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SELECT 'h'; IF (SELECT 1 UNION SELECT \
+                 2) THEN SELECT 'then'; \
                      ELSE SELECT 'else'; END IF; SELECT 'behind'; END";
     assert_eq!(body(&mut s, condition), "h | behind | ok");
-    let strict = "BEGIN DECLARE x TINYINT; DECLARE EXIT HANDLER FOR 1264 SELECT 'range', x; SET x = 1; SET x = 1000; END";
+    let strict = "BEGIN DECLARE x TINYINT; DECLARE EXIT HANDLER FOR 1264 SELECT 'range', x; SET x = 1; SET \
+                 x = 1000; END";
     assert_eq!(body(&mut s, strict), "range,1 | ok");
     let zero = "BEGIN DECLARE x INT; DECLARE EXIT HANDLER FOR 1365 SELECT 'zero'; SET x = 1 / 0; END";
     assert_eq!(body(&mut s, zero), "zero | ok");
     let uncaught = "BEGIN DECLARE EXIT HANDLER FOR NOT FOUND SELECT 'no'; INSERT INTO t VALUES (1, 'y'); END";
     assert_eq!(body(&mut s, uncaught).split(' ').next(), Some("E1062"));
-    let warning = "BEGIN DECLARE CONTINUE HANDLER FOR SQLWARNING SELECT 'w'; SELECT CAST('1x' AS SIGNED) INTO @x; SELECT @x; END";
+    let warning = "BEGIN DECLARE CONTINUE HANDLER FOR SQLWARNING SELECT 'w'; SELECT CAST('1x' AS SIGNED) \
+                 INTO @x; SELECT @x; END";
     assert_eq!(body(&mut s, warning), "w | 1 | ok");
     let not_found = "BEGIN DECLARE x INT DEFAULT 5; DECLARE CONTINUE HANDLER FOR NOT FOUND SELECT 'none'; \
                      SELECT a INTO x FROM t WHERE t.a = 99; SELECT x; END";
@@ -171,9 +184,12 @@ fn handlers() {
 fn cursors() {
     let mut s = session();
     run(&mut s, "INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z')");
-    let read = "BEGIN DECLARE done, x INT DEFAULT 0; DECLARE y, all_of TEXT DEFAULT ''; DECLARE c CURSOR FOR SELECT a, b FROM t; \
-                DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = 1; OPEN c; DELETE FROM t; l: LOOP FETCH c INTO x, y; \
-                IF done THEN LEAVE l; END IF; SET all_of = CONCAT(all_of, x, y); END LOOP; CLOSE c; SELECT all_of; END";
+    let read = "BEGIN DECLARE done, x INT DEFAULT 0; DECLARE y, all_of TEXT DEFAULT ''; DECLARE c CURSOR \
+                 FOR SELECT a, b FROM t; \
+                DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = 1; OPEN c; DELETE FROM t; l: LOOP FETCH c \
+                 INTO x, y; \
+                IF done THEN LEAVE l; END IF; SET all_of = CONCAT(all_of, x, y); END LOOP; CLOSE c; SELECT \
+                 all_of; END";
     assert_eq!(body(&mut s, read), "1x2y3z | ok");
     let cases = [
         ("OPEN c; OPEN c;", "E1325 Cursor is already open"),
@@ -207,10 +223,13 @@ fn conditions_are_signalled_and_read() {
     assert_eq!(run(&mut s, "SELECT @m, @s, @c"), "oh,45000,ISO 9075");
     assert_eq!(run(&mut s, "RESIGNAL").split(' ').next(), Some("E1645"));
     assert_eq!(run(&mut s, "GET DIAGNOSTICS CONDITION 9 @m = MESSAGE_TEXT").split(' ').next(), Some("E1758"));
-    let stacked = "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN SELECT 1 FROM t; GET STACKED DIAGNOSTICS CONDITION 1 \
-                   @e = MYSQL_ERRNO, @t = TABLE_NAME; SELECT @e, @t; END; SIGNAL SQLSTATE '45000' SET TABLE_NAME = 'tt'; END";
+    let stacked = "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN SELECT 1 FROM t; GET STACKED \
+                 DIAGNOSTICS CONDITION 1 \
+                   @e = MYSQL_ERRNO, @t = TABLE_NAME; SELECT @e, @t; END; SIGNAL SQLSTATE '45000' SET \
+                   TABLE_NAME = 'tt'; END";
     assert_eq!(body(&mut s, stacked), " | 1644,tt | ok");
-    let again = "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN SET @in_handler = 1; RESIGNAL SET MESSAGE_TEXT = 'again'; END; \
+    let again = "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN SET @in_handler = 1; RESIGNAL SET \
+                 MESSAGE_TEXT = 'again'; END; \
                  INSERT INTO t VALUES (1, 'a'), (1, 'b'); END";
     assert_eq!(body(&mut s, again), "E1062 again");
     assert_eq!(run(&mut s, "SHOW WARNINGS"), "Error,1062,again");
@@ -263,7 +282,8 @@ fn functions_return_values() {
 #[test]
 fn transactions_are_the_callers() {
     let mut s = session();
-    let undone = "BEGIN START TRANSACTION; INSERT INTO t VALUES (1, 'x'); ROLLBACK; INSERT INTO t VALUES (2, 'y'); END";
+    let undone = "BEGIN START TRANSACTION; INSERT INTO t VALUES (1, 'x'); ROLLBACK; INSERT INTO t VALUES \
+                 (2, 'y'); END";
     assert_eq!(body(&mut s, undone), "ok");
     assert_eq!(run(&mut s, "SELECT * FROM t"), "2,y");
     let kept = "BEGIN INSERT INTO t VALUES (3, 'z'); INSERT INTO t VALUES (2, 'y'); END";

@@ -1,7 +1,9 @@
-//! The statements of stored programs, as parts of the statement that called the program, and results that wait to be taken.
+//! The statements of stored programs, as parts of the statement that called the program, and results that
+//! wait to be taken.
 //!
-//! Each statement of a program is counted, logged and shown by itself. It sees the program's variables as parameters, which
-//! [`ProgramStep`] names. CALL gives a result for each query of the procedure: between two of them the program is suspended.
+//! Each statement of a program is counted, logged and shown by itself. It sees the program's variables as
+//! parameters, which [`ProgramStep`] names. CALL gives a result for each query of the procedure: between two
+//! of them the program is suspended.
 
 use super::running::StatementAccounting;
 use super::{Outcome, Session};
@@ -172,8 +174,8 @@ impl Session {
         self.suspended.is_some()
     }
 
-    /// The next result of the last statement, once its rows were read or dropped; `None` if it has no more. The last result of
-    /// CALL is always `Outcome::Done`.
+    /// The next result of the last statement, once its rows were read or dropped; `None` if it has no more.
+    /// The last result of CALL is always `Outcome::Done`.
     ///
     /// # Errors
     /// MySQL's errors; an error ends the results.
@@ -202,7 +204,8 @@ impl Session {
         });
     }
 
-    /// The values of the parameters `?` of a prepared CALL that are OUT or INOUT, as one row; after the last result.
+    /// The values of the parameters `?` of a prepared CALL that are OUT or INOUT, as one row; after the last
+    /// result.
     pub fn out_parameters(&mut self) -> Option<RowSet> {
         self.out_parameters.take()
     }
