@@ -10,6 +10,8 @@ pub const MORE_RESULTS: u16 = 0x0008;
 pub const CURSOR_EXISTS: u16 = 0x0040;
 /// The cursor has sent its last row.
 pub const LAST_ROW_SENT: u16 = 0x0080;
+/// The row has the OUT and INOUT parameters of a prepared CALL.
+pub const PS_OUT_PARAMS: u16 = 0x1000;
 /// `NO_BACKSLASH_ESCAPES`.
 pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
 /// The answer has changes of the session.

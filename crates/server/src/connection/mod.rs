@@ -57,6 +57,7 @@ pub(crate) fn serve(
             packets.let_in(session.cancel_token());
             let parameters = Parameters::new();
             let mut connection = Connection { packets, session, capabilities, parameters, gate, peer };
+            connection.allow_several_results();
             let result = connection.run(activity);
             packets = connection.packets;
             result
@@ -220,6 +221,7 @@ impl Connection<'_> {
         if on {
             self.capabilities |= cap::MULTI_STATEMENTS;
         }
+        self.allow_several_results();
         let end = OkPacket { status: self.status(false), ..OkPacket::default() };
         let capabilities = self.capabilities;
         self.packets.write(|out| end.put_end_of_rows(capabilities, out))
@@ -270,18 +272,8 @@ impl Connection<'_> {
         let last = statements.len() - 1;
         for (at, statement) in statements.into_iter().enumerate() {
             let more = at < last;
-            let sent = match self.run_statement(statement)? {
-                Ok(Outcome::Done(done)) => {
-                    self.send_done(&done, more)?;
-                    true
-                }
-                Ok(Outcome::Rows(rows)) => self.send_rows(rows, more, false)?,
-                Err(error) => {
-                    self.send_error(&error)?;
-                    false
-                }
-            };
-            if !sent {
+            let outcome = self.run_statement(statement)?;
+            if !self.send_results(outcome, more, false)? {
                 return Ok(());
             }
         }
@@ -297,6 +289,13 @@ impl Connection<'_> {
         let outcome = self.session.execute_with_files(statement, &mut files);
         files.finish()?;
         Ok(outcome)
+    }
+
+    /// Tells the session whether the client reads several results. A client that may send several statements
+    /// does, as in MySQL.
+    fn allow_several_results(&mut self) {
+        let allowed = self.capabilities & (cap::MULTI_RESULTS | cap::MULTI_STATEMENTS) != 0;
+        self.session.allow_several_results(allowed);
     }
 
     /// Returns the server status of an answer.
@@ -321,6 +320,7 @@ impl Connection<'_> {
         self.packets.let_in(self.session.cancel_token());
         self.session.described(answer.attributes);
         self.session.greet(answer.collation);
+        self.allow_several_results();
         self.parameters.clear();
         match answer.database.map(|database| self.session.set_database(&database)) {
             Some(Err(error)) => Err(WireError::Protocol(error)),

@@ -57,10 +57,11 @@ impl Connection<'_> {
             Ok((id, has_cursor, self.session.execute_prepared(id, &values)?))
         });
         match outcome {
-            Ok((_, _, Outcome::Done(done))) => self.send_done(&done, false),
-            Ok((id, true, Outcome::Rows(rows))) => self.open_cursor(id, rows),
-            Ok((_, false, Outcome::Rows(rows))) => self.send_rows(rows, false, true).map(|_| ()),
-            Err(error) => self.send_error(&error),
+            // CALL has no cursor: its results are sent at once, as in MySQL.
+            Ok((id, true, Outcome::Rows(rows))) if !self.session.has_more_results() => {
+                self.open_cursor(id, rows)
+            }
+            outcome => self.send_results(outcome.map(|(_, _, outcome)| outcome), false, true).map(|_| ()),
         }
     }
 

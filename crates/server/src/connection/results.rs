@@ -6,8 +6,8 @@ use leafline_protocol::binary::row as binary;
 use leafline_protocol::bytes::put_length;
 use leafline_protocol::column::put_column;
 use leafline_protocol::reply::OkPacket;
-use leafline_protocol::{WireError, capability as cap, text};
-use leafline_sql::session::{RowStream, Session};
+use leafline_protocol::{WireError, capability as cap, status, text};
+use leafline_sql::session::{Outcome, RowStream, Session};
 use leafline_sql::{Chunk, ChunkValues, ColumnMeta};
 use leafline_types::memory::server;
 use leafline_types::{Batch, Charset, MysqlError, SqlType, TextColumns};
@@ -75,13 +75,63 @@ fn room_to_send(values: &ChunkValues) -> Result<(), MysqlError> {
 }
 
 impl Connection<'_> {
-    /// Sends rows as they come. Returns false if they end with an error, which the client has got.
-    pub(super) fn send_rows(
+    /// Sends all results of a statement; `more` says that another statement follows. Returns false if they end
+    /// with an error, which the client has got.
+    pub(super) fn send_results(
         &mut self,
-        rows: RowStream,
+        first: Result<Outcome, MysqlError>,
         more: bool,
         is_binary: bool,
     ) -> Result<bool, WireError> {
+        let mut next = first;
+        loop {
+            match next {
+                Ok(Outcome::Done(done)) => {
+                    if is_binary && !self.send_out_parameters()? {
+                        return Ok(false);
+                    }
+                    self.send_done(&done, more)?;
+                    return Ok(true);
+                }
+                Ok(Outcome::Rows(rows)) => {
+                    let follows =
+                        if more || self.session.has_more_results() { status::MORE_RESULTS } else { 0 };
+                    if !self.send_rows(rows, follows, is_binary)? {
+                        self.session.give_up_results();
+                        return Ok(false);
+                    }
+                }
+                Err(error) => {
+                    self.send_error(&error)?;
+                    return Ok(false);
+                }
+            }
+            next = match self.session.next_result() {
+                Ok(Some(outcome)) => Ok(outcome),
+                Ok(None) => return Ok(true),
+                Err(error) => Err(error),
+            };
+        }
+    }
+
+    /// Sends the OUT and INOUT parameters of a prepared CALL as a row, if there are any and the client reads it.
+    /// Returns false if that ends with an error, which the client has got.
+    fn send_out_parameters(&mut self) -> Result<bool, WireError> {
+        match self.session.out_parameters() {
+            Ok(Some(rows)) if self.capabilities & cap::PS_MULTI_RESULTS != 0 => {
+                self.send_rows(rows, status::MORE_RESULTS | status::PS_OUT_PARAMS, true)
+            }
+            Ok(_) => Ok(true),
+            Err(error) => {
+                self.send_error(&error)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Sends rows as they come, with the bits of `status` at their end. Returns false if they end with an error,
+    /// which the client has got.
+    fn send_rows(&mut self, rows: RowStream, status: u16, is_binary: bool) -> Result<bool, WireError> {
         self.send_columns(rows.columns(), true)?;
         let mut rows = Delivery::of(rows, &self.session);
         loop {
@@ -100,7 +150,7 @@ impl Connection<'_> {
         }
         let changes = self.session.take_state_changes();
         let end = OkPacket {
-            status: self.status(more),
+            status: self.status(false) | status,
             warnings: self.warning_count(),
             changes: state_changes(&changes),
             ..OkPacket::default()

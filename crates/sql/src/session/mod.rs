@@ -583,6 +583,7 @@ impl Drop for Session {
         if self.is_inner() {
             return;
         }
+        self.give_up_results();
         self.count_executed(false);
         self.rollback();
         self.drop_all_own_tables();

@@ -6,7 +6,7 @@
 //! of them the program is suspended.
 
 use super::running::StatementAccounting;
-use super::{Outcome, Session};
+use super::{Outcome, RowStream, Session};
 use crate::result::{ColumnMeta, RowSet, column};
 use crate::session_entry::StatementText;
 use leafline_planner::binder::LocalLookup;
@@ -206,8 +206,11 @@ impl Session {
 
     /// The values of the parameters `?` of a prepared CALL that are OUT or INOUT, as one row; after the last
     /// result.
-    pub fn out_parameters(&mut self) -> Option<RowSet> {
-        self.out_parameters.take()
+    ///
+    /// # Errors
+    /// Errors of making the row.
+    pub fn out_parameters(&mut self) -> Result<Option<RowStream>, MysqlError> {
+        self.out_parameters.take().map(RowStream::ready).transpose()
     }
 
     /// The user variables of EXECUTE .. USING, which take OUT parameters.
