@@ -6,7 +6,7 @@
 
 use super::Session;
 use leafline_planner::SystemRows;
-use leafline_planner::binder::CatalogLookup;
+use leafline_planner::binder::{CatalogLookup, StoredFunction};
 use leafline_table::{Engine, ForeignKeyDef, IndexSpec, TableDef, TableId, ViewDef};
 use leafline_types::MysqlError;
 use std::sync::Arc;
@@ -107,6 +107,14 @@ impl CatalogLookup for CatalogWithHypothetical<'_> {
 
     fn schema_table(&self, database: &str, name: &str) -> Result<Option<SystemRows>, MysqlError> {
         self.0.schema_table(database, name)
+    }
+
+    fn stored_function(&self, database: &str, name: &str) -> Result<Option<StoredFunction>, MysqlError> {
+        self.0.stored_function(database, name)
+    }
+
+    fn has_triggers(&self, table: &TableDef) -> bool {
+        self.0.has_triggers(table)
     }
 
     fn references(&self, database: &str, name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
