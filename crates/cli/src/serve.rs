@@ -32,7 +32,9 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     let directory = options.open.dir.clone();
     let mut database_options = open::options(&options.open, pool, Disk::None)
         .native_aio(!options.skip_innodb_use_native_aio)
-        .warm_up(!options.skip_warm_up);
+        .warm_up(!options.skip_warm_up)
+        .event_scheduler(true)
+        .error_log(|line| eprintln!("{} {line}", now()));
     let tls_files = tls_files(options);
     if let Some((certificate, key)) = &tls_files {
         database_options = database_options.served_with_tls(certificate, key);

@@ -2,13 +2,15 @@
 
 use crate::accounts::{AccountId, Accounts, Privilege};
 use crate::digest::Digests;
+use crate::error_log::ErrorLog;
+use crate::events::EventScheduler;
 use crate::index_uses::IndexUses;
 use crate::machine::{LEAST_SERVER_MEMORY, default_server_memory};
 use crate::resource_group::ResourceGroups;
-use crate::session_entry::SessionEntry;
+use crate::session_entry::{SessionEntry, SessionKind};
 use crate::settings::CompressionAlgorithms;
 use crate::settings::variables::{Facts, VERSION};
-use crate::settings::{ServerAccess, Settings};
+use crate::settings::{EventSchedulerState, ServerAccess, Settings};
 use crate::slow_log::SlowLog;
 use crate::start::Start;
 use crate::statement_times::StatementTimes;
@@ -50,6 +52,10 @@ pub struct InstanceOptions {
     pub tls_files: Option<(String, String)>,
     /// The device that holds the database: the first value of `leafline_device`, for which plans are priced.
     pub device: DeviceChoice,
+    /// The first value of `event_scheduler`: ON in a server.
+    pub event_scheduler: EventSchedulerState,
+    /// The error log.
+    pub error_log: ErrorLog,
     /// The result of `VERSION()`; `None` for Leafline's own version.
     pub version: Option<String>,
 }
@@ -65,6 +71,8 @@ impl Default for InstanceOptions {
             bind_address: String::new(),
             tls_files: None,
             device: DeviceChoice::Auto,
+            event_scheduler: EventSchedulerState::Off,
+            error_log: ErrorLog::default(),
             version: None,
         }
     }
@@ -90,6 +98,8 @@ pub struct Instance {
     digests: Digests,
     statement_times: StatementTimes,
     slow_log: SlowLog,
+    error_log: ErrorLog,
+    events: EventScheduler,
     /// Why the stored digests could not be read.
     digests_ignored: Option<String>,
     /// `None` after the instance was closed.
@@ -116,7 +126,7 @@ impl Instance {
         let keeper = Keeper::new(env.clone(), &profile);
         let known = VersionedProfile { version: 0, profile: Arc::new(profile) };
         let device = Device { choice: options.device, known: known.clone(), ..Device::default() };
-        let globals = Settings { device, ..Settings::default() };
+        let globals = Settings { device, event_scheduler: options.event_scheduler, ..Settings::default() };
         let start = Start::new(options.engine, globals, &options.variables)?;
         let engine = Engine::open(env.clone(), start.engine.clone()).map_err(MysqlError::from)?;
         let page_bytes = engine.store().page_size() as u64;
@@ -174,6 +184,8 @@ impl Instance {
             digests,
             statement_times: StatementTimes::default(),
             slow_log: SlowLog::default(),
+            error_log: options.error_log,
+            events: EventScheduler::default(),
             digests_ignored,
             keeper: Mutex::new(Some(keeper)),
             known_device: RwLock::new(known),
@@ -243,7 +255,8 @@ impl Instance {
         let sees_to_it = access.check_any(&[Privilege::ConnectionAdmin, Privilege::Super]).is_ok();
         let most = self.globals.read().max_connections + u64::from(sees_to_it);
         let mut sessions = self.sessions.lock();
-        if sessions.len() as u64 >= most {
+        let clients = sessions.values().filter(|entry| entry.kind == SessionKind::Client).count();
+        if clients as u64 >= most {
             return Err(MysqlError::too_many_connections());
         }
         if let Some(account) = &account {
@@ -251,8 +264,15 @@ impl Instance {
         }
         let entry = Arc::new(SessionEntry::new(id, user, host, (account, admitted)));
         sessions.insert(id, entry.clone());
-        self.most_connections.fetch_max(sessions.len() as u64, Ordering::Relaxed);
+        self.most_connections.fetch_max(clients as u64 + 1, Ordering::Relaxed);
         Ok(entry)
+    }
+
+    /// Adds the entry of a session that no client has asked for, whatever `max_connections` is.
+    pub(crate) fn add_own_session(&self, entry: SessionEntry) -> Arc<SessionEntry> {
+        let entry = Arc::new(entry);
+        self.sessions.lock().insert(entry.id, entry.clone());
+        entry
     }
 
     /// Returns error 1226 if an account has, besides session `id`, as many sessions as it may have.
@@ -263,8 +283,9 @@ impl Instance {
         sessions: &BTreeMap<u64, Arc<SessionEntry>>,
     ) -> Result<(), MysqlError> {
         let Some(most) = self.accounts.most_sessions(account) else { return Ok(()) };
+        let is_client = |entry: &&Arc<SessionEntry>| entry.id != id && entry.kind == SessionKind::Client;
         let others =
-            sessions.values().filter(|entry| entry.id != id && entry.account.as_ref() == Some(account));
+            sessions.values().filter(is_client).filter(|entry| entry.account.as_ref() == Some(account));
         match others.count() < most as usize {
             true => Ok(()),
             false => Err(MysqlError::user_limit_reached(&account.user, "max_user_connections", most)),
@@ -324,14 +345,29 @@ impl Instance {
     /// 1094 if there is no such session.
     pub fn kill(&self, id: u64, reason: CancelReason) -> Result<(), MysqlError> {
         self.session(id)?.cancel.cancel(reason);
+        self.events.wake();
         Ok(())
     }
 
-    /// Cancels every session for the same reason.
+    /// Cancels the session of every client for the same reason.
     pub fn kill_all(&self, reason: CancelReason) {
-        for entry in self.sessions.lock().values() {
+        self.kill_sessions(SessionKind::Client, reason);
+    }
+
+    fn kill_sessions(&self, kind: SessionKind, reason: CancelReason) {
+        for entry in self.sessions.lock().values().filter(|entry| entry.kind == kind) {
             entry.cancel.cancel(reason);
         }
+    }
+
+    /// The event scheduler.
+    pub(crate) fn events(&self) -> &EventScheduler {
+        &self.events
+    }
+
+    /// The error log.
+    pub(crate) fn error_log(&self) -> &ErrorLog {
+        &self.error_log
     }
 
     /// Seconds since the instance was opened.
@@ -483,7 +519,8 @@ impl Instance {
         let (connections, running, prepared) = {
             let sessions = self.sessions.lock();
             let running = sessions.values().filter(|session| session.is_running()).count();
-            (sessions.len(), running, sessions.values().map(|session| session.prepared()).sum())
+            let clients = sessions.values().filter(|session| session.kind == SessionKind::Client).count();
+            (clients, running, sessions.values().map(|session| session.prepared()).sum())
         };
         Gauges {
             change_buffer: self.engine.maintenance().change_buffer_stats(),
@@ -504,12 +541,13 @@ impl Instance {
         }
     }
 
-    /// Writes everything and closes the database. Statements of sessions that are still open fail from now
+    /// Writes everything and closes the database. Running events are cancelled. Statements of sessions that are still open fail from now
     /// on.
     ///
     /// # Errors
     /// Errors of the engine.
     pub fn close(&self) -> Result<(), MysqlError> {
+        self.events.close(|| self.kill_sessions(SessionKind::Event, CancelReason::ConnectionKilled));
         if let Some(upkeep) = self.upkeep.get() {
             upkeep.stop();
         }

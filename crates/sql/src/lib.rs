@@ -12,6 +12,8 @@
 //! | [`observed`] | gives figures to monitoring |
 //! | `plan_facts`, `slow_log` | describe plans, and log slow statements |
 //! | `upkeep` | writes digests and device figures to the directory |
+//! | `events`, `event_runs` | schedule events, and run them |
+//! | `error_log` | takes messages that have no client |
 //! | `advice` | proposes indexes for a workload |
 //! | [`session`], [`instance`], [`accounts`], [`status`] | run statements, share state, check rights, count |
 //! | [`settings`] | holds the values of system variables |
@@ -25,6 +27,9 @@ mod advice;
 mod command;
 mod definition_text;
 mod digest;
+mod error_log;
+mod event_runs;
+mod events;
 mod handlers;
 mod index_uses;
 pub mod information_schema;
@@ -58,6 +63,7 @@ mod text_file;
 mod upkeep;
 mod user_locks;
 
+pub use error_log::ErrorLog;
 pub use instance::{Instance, InstanceOptions};
 pub use machine::machine_memory;
 pub use observed::IndexUse;

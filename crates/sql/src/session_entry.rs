@@ -11,6 +11,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
+/// The origin of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionKind {
+    /// A client, or the embedding program.
+    Client,
+    /// The event scheduler, which runs no statements.
+    EventScheduler,
+    /// A run of an event.
+    Event,
+}
+
 /// A session as other sessions see it.
 #[derive(Debug)]
 pub struct SessionEntry {
@@ -24,6 +35,8 @@ pub struct SessionEntry {
     pub account: Option<AccountId>,
     /// Version of the accounts at login.
     pub admitted: u64,
+    /// The origin.
+    pub(crate) kind: SessionKind,
     /// Cancels the session's statement, or ends the session.
     pub cancel: CancelToken,
     /// Progress of the running statement.
@@ -45,6 +58,8 @@ pub(crate) const MOST_ATTRIBUTE_BYTES: usize = 512;
 struct State {
     database: Option<String>,
     statement: CurrentText,
+    /// The cause for which the event scheduler waits.
+    waiting: &'static str,
     /// Text of the last statement that was not prepared.
     text: String,
     since: Instant,
@@ -97,6 +112,8 @@ pub struct Activity {
     pub database: Option<String>,
     /// The running statement.
     pub statement: Option<String>,
+    /// The cause for which the event scheduler waits; empty for other sessions.
+    pub(crate) waiting: &'static str,
     /// Start of the running statement, or end of the last one.
     pub since: Instant,
 }
@@ -126,6 +143,7 @@ impl SessionEntry {
             host: host.into(),
             account,
             admitted,
+            kind: SessionKind::Client,
             cancel: CancelToken::new(),
             progress: Progress::default(),
             attributes: OnceLock::new(),
@@ -133,6 +151,7 @@ impl SessionEntry {
             state: Mutex::new(State {
                 database: None,
                 statement: CurrentText::Nothing,
+                waiting: "",
                 text: String::new(),
                 since: Instant::now(),
                 plan: None,
@@ -142,6 +161,19 @@ impl SessionEntry {
                 snapshot: None,
                 transaction: None,
             }),
+        }
+    }
+
+    /// Makes it the entry of another kind of session.
+    pub(crate) fn of_kind(self, kind: SessionKind) -> SessionEntry {
+        SessionEntry { kind, ..self }
+    }
+
+    /// Notes the activity of the event scheduler: what it waits for.
+    pub(crate) fn set_waiting(&self, waiting: &'static str) {
+        let mut state = self.state.lock();
+        if state.waiting != waiting {
+            (state.waiting, state.since) = (waiting, Instant::now());
         }
     }
 
@@ -170,7 +202,7 @@ impl SessionEntry {
             CurrentText::Text => Some(state.text.clone()),
             CurrentText::Prepared(sql) => Some(beginning(sql).to_owned()),
         };
-        Activity { database: state.database.clone(), statement, since: state.since }
+        Activity { database: state.database.clone(), statement, waiting: state.waiting, since: state.since }
     }
 
     /// Notes the begin of a statement and returns the session's resource group.

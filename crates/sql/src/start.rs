@@ -14,8 +14,8 @@
 
 use crate::accounts::password::AuthPlugin;
 use crate::digest::{DIGESTS, MOST_DIGESTS};
-use crate::settings::Settings;
 use crate::settings::variables::{self, Scope, flag};
+use crate::settings::{EventSchedulerState, Settings};
 use leafline_storage::FlushPolicy;
 use leafline_table::EngineOptions;
 use leafline_types::error::errno;
@@ -92,6 +92,9 @@ impl Start {
             }
             "default_authentication_plugin" => {
                 self.default_plugin = AuthPlugin::from_name(text).ok_or_else(wrong)?;
+            }
+            "event_scheduler" => {
+                self.globals.event_scheduler = EventSchedulerState::from_name(text).ok_or_else(wrong)?;
             }
             "performance_schema_digests_size" => self.digests = within(0..=MOST_DIGESTS)?,
             _ => self.set(name, text)?,

@@ -57,6 +57,10 @@ pub enum ThreadName {
     /// Once a minute: evaluates the device's read times, and writes them and the statement digests to the directory
     /// if they have changed (`sql::upkeep`). A panic leaves the files as they are.
     Upkeep,
+    /// Starts events when they are due, while `event_scheduler` is ON (`sql::event_runs`). A panic ends the scheduler.
+    EventScheduler,
+    /// Runs an event in the connection of this number (`sql::event_runs`). A panic ends the run.
+    Event(u64),
     /// Notices clients that disconnect while their statements run (`server::watcher`).
     WatchClients,
     /// Accepts connections over TCP (`server::listener`).
@@ -90,6 +94,8 @@ impl fmt::Display for ThreadName {
             ThreadName::Scan => f.write_str("scan"),
             ThreadName::SlowLog => f.write_str("slow-log"),
             ThreadName::Upkeep => f.write_str("upkeep"),
+            ThreadName::EventScheduler => f.write_str("event-scheduler"),
+            ThreadName::Event(number) => write!(f, "event {number}"),
             ThreadName::WatchClients => f.write_str("watch clients"),
             ThreadName::AcceptTcp => f.write_str("accept tcp"),
             ThreadName::AcceptSocket => f.write_str("accept socket"),

@@ -19,6 +19,9 @@ pub(crate) struct CatalogChange {
     pub(crate) put_programs: Vec<Arc<ProgramDef>>,
     pub(crate) remove_programs: Vec<Arc<ProgramDef>>,
     pub(crate) counters: Vec<CounterChange>,
+    /// Whether nothing changes that a plan could depend on, only the times at which events ran. The catalog keeps its
+    /// version then, and the change becomes durable with a later commit.
+    pub(crate) is_note: bool,
 }
 
 impl CatalogChange {

@@ -294,6 +294,9 @@ pub(crate) fn change_catalog(core: &Core, mut change: CatalogChange) -> Result<(
     plan.trees.insert(tree, core.trees.current(tree)?);
     plan.ops = catalog_ops(core, &before, &change)?;
     let (_, end) = commit_plan(core, plan, &mut |ts| publish(core, &before, &change, ts))?;
+    if change.is_note {
+        return Ok(());
+    }
     Ok(core.store.commit_durable(end)?)
 }
 
@@ -347,7 +350,7 @@ fn catalog_ops(core: &Core, before: &Catalog, change: &CatalogChange) -> Result<
 /// Puts the change into force at `ts`, before any reader can see the commit.
 fn publish(core: &Core, before: &Catalog, change: &CatalogChange, ts: CommitTs) -> Result<()> {
     let mut catalog = before.clone();
-    if !change.is_private() {
+    if !change.is_private() && !change.is_note {
         catalog.note_change();
     }
     let mut old = Vec::new();

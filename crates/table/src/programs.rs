@@ -1,13 +1,17 @@
 //! DDL of stored programs.
 
-use crate::catalog::{ProgramDef, TableDef, check_name};
+use crate::catalog::{EventDef, ProgramAttributes, ProgramDef, TableDef, check_name};
 use crate::catalog_change::CatalogChange;
 use crate::ddl;
 use crate::ddl::Ddl;
 use crate::error::{Result, TableError};
 use leafline_types::MysqlError;
-use leafline_types::words::ProgramKind;
+use leafline_types::words::{EventStatus, ProgramKind};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest wait of an event's run for a DDL statement to end, only to note the time of the run.
+const LONGEST_WAIT_TO_NOTE: Duration = Duration::from_secs(1);
 
 /// The error for a program that is there already.
 fn exists(kind: ProgramKind, name: &str) -> TableError {
@@ -79,7 +83,7 @@ impl Ddl {
     ///
     /// # Errors
     /// `DefinitionChanged` if it does not exist any more; 1049, 1304 and 1537 for a new name; errors of the store.
-    pub fn alter_program(&self, program: ProgramDef) -> Result<()> {
+    pub fn alter_program(&self, mut program: ProgramDef) -> Result<()> {
         let _ddl = self.core.ddl.lock();
         let catalog = self.core.catalog();
         let known = catalog.programs().find(|known| known.id == program.id && known.kind == program.kind);
@@ -87,6 +91,11 @@ impl Ddl {
         check_name(&program.name, |name| MysqlError::wrong_program_name(name))?;
         if catalog.database(&program.database).is_none() {
             return Err(MysqlError::unknown_database(&program.database).into());
+        }
+        let ran_at = old.event().and_then(|event| event.last_executed);
+        if let ProgramAttributes::Event(event) = &mut program.attributes {
+            // The event may have run since the caller has read its definition.
+            event.last_executed = event.last_executed.max(ran_at);
         }
         let named = catalog.program(program.kind, &program.database, &program.name);
         if named.is_some_and(|named| named.id != program.id) {
@@ -114,6 +123,52 @@ impl Ddl {
         Ok(true)
     }
 
+    /// Notes that an event begins to run at `at` (microseconds since 1970, UTC), before its body runs; without `at`, that
+    /// its schedule is over. Returns the definition in force, or `None` if the event must not run: it does not exist any
+    /// more, or not with the schedule of `event`, or is disabled.
+    ///
+    /// The last run drops the event, or disables it if it is preserved. That is durable when this returns, so that a
+    /// crash during the run does not make the event run again. Before another run only the time of the last execution
+    /// changes. It is kept in seconds, raises no version, so that no plan is made anew, and becomes durable with a later
+    /// commit. While a long DDL statement runs, that time may go unnoted.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn begin_event_run(
+        &self,
+        event: &ProgramDef,
+        at: Option<i64>,
+        is_last: bool,
+    ) -> Result<Option<Arc<ProgramDef>>> {
+        let ddl = match is_last {
+            true => Some(self.core.ddl.lock()),
+            false => self.core.ddl.try_lock_for(LONGEST_WAIT_TO_NOTE),
+        };
+        let catalog = self.core.catalog();
+        let known = catalog.program(ProgramKind::Event, &event.database, &event.name);
+        let Some(known) = known.filter(|known| known.id == event.id).cloned() else { return Ok(None) };
+        let (Some(was), Some(is)) = (event.event(), known.event()) else { return Ok(None) };
+        if is.status != EventStatus::Enabled || !is.has_schedule_of(was) {
+            return Ok(None);
+        }
+        let at = at.map(|at| at - at.rem_euclid(1_000_000)).max(is.last_executed);
+        if ddl.is_none() || !is_last && at == is.last_executed {
+            return Ok(Some(known));
+        }
+        let mut change = CatalogChange { is_note: !is_last, ..CatalogChange::default() };
+        match is_last && !is.preserve {
+            true => change.remove_programs.push(known.clone()),
+            false => {
+                let status = if is_last { EventStatus::Disabled } else { is.status };
+                let attributes = EventDef { last_executed: at, status, ..is.clone() };
+                let attributes = ProgramAttributes::Event(attributes);
+                change.put_programs.push(Arc::new(ProgramDef { attributes, ..(*known).clone() }));
+            }
+        }
+        ddl::change_catalog(&self.core, change)?;
+        Ok(Some(known))
+    }
+
     /// Changes triggers of `table`, and replaces its definition with an equal one, so that kept plans are made anew.
     fn change_triggers(&self, mut change: CatalogChange, table: Option<&Arc<TableDef>>) -> Result<()> {
         let closed = table.map(|table| ddl::close_gates(&self.core, std::slice::from_ref(table)));
@@ -128,7 +183,7 @@ impl Ddl {
 fn numbered(triggers: &[Arc<ProgramDef>]) -> Vec<Arc<ProgramDef>> {
     let numbered = (1u32..).zip(triggers).filter_map(|(order, trigger)| {
         let mut program = (**trigger).clone();
-        let crate::catalog::ProgramAttributes::Trigger(attributes) = &mut program.attributes else {
+        let ProgramAttributes::Trigger(attributes) = &mut program.attributes else {
             return None;
         };
         let is_known = attributes.order == order;

@@ -4,7 +4,8 @@ use super::connection::Connection;
 use super::error::{Error, Result};
 use super::shared::Shared;
 use leafline_access::cost::{DeviceChoice, DeviceClass};
-use leafline_sql::{Instance, InstanceOptions};
+use leafline_sql::settings::EventSchedulerState;
+use leafline_sql::{ErrorLog, Instance, InstanceOptions};
 use leafline_storage::device::{DirectoryEnv, DiskModel, ModelledEnv};
 use leafline_storage::{Env, FlushPolicy, RecoveryProgress, RecoveryStep};
 use std::fmt;
@@ -201,6 +202,19 @@ impl OpenOptions {
         self
     }
 
+    /// Sets whether events run when they are due: the first value of `event_scheduler`. The default is that they do not.
+    pub fn event_scheduler(mut self, on: bool) -> OpenOptions {
+        self.instance.event_scheduler = if on { EventSchedulerState::On } else { EventSchedulerState::Off };
+        self
+    }
+
+    /// Sets a function that receives the lines of the error log: messages about work that no connection waits for, such as
+    /// events.
+    pub fn error_log(mut self, log: impl Fn(&str) + Send + Sync + 'static) -> OpenOptions {
+        self.instance.error_log = ErrorLog::new(log);
+        self
+    }
+
     /// Sets the values of the system variables `port` and `socket` of a database that is served.
     pub fn served_at(mut self, port: u16, socket: impl Into<String>) -> OpenOptions {
         self.instance.port = port;
@@ -245,6 +259,7 @@ impl OpenOptions {
         let mut options = self.instance.clone();
         options.data_directory = path.display().to_string();
         let instance = Instance::open(env, options)?;
+        instance.follow_event_scheduler()?;
         Ok(Database { shared: Arc::new(Shared { instance, path, direct_io }) })
     }
 

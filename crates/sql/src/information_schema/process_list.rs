@@ -1,7 +1,7 @@
 //! `information_schema.PROCESSLIST`, with the progress of statements as in MariaDB.
 
 use super::{Columns, Rows, SystemView, name_column, number_column, text, text_column};
-use crate::session_entry::Activity;
+use crate::session_entry::{Activity, SessionEntry, SessionKind};
 use leafline_types::{Decimal, MysqlError, SqlType, Stage, Value};
 
 pub(super) fn columns() -> Columns {
@@ -27,7 +27,7 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let rows = system.visible().connections().into_iter().map(|entry| {
         let activity = entry.activity();
         let report = entry.progress.report();
-        let (command, state) = doing(&activity, report.stage);
+        let (command, state) = doing(&entry, &activity, report.stage);
         let elapsed = activity.since.elapsed();
         vec![
             Value::UInt(entry.id),
@@ -57,6 +57,11 @@ pub(crate) fn percent(share: f64) -> Value {
 }
 
 /// The command of a session, and its stage.
-pub(crate) fn doing(activity: &Activity, stage: Stage) -> (&'static str, &'static str) {
-    if activity.statement.is_some() { ("Query", stage.name()) } else { ("Sleep", "") }
+pub(crate) fn doing(entry: &SessionEntry, activity: &Activity, stage: Stage) -> (&'static str, &'static str) {
+    match entry.kind {
+        SessionKind::EventScheduler => ("Daemon", activity.waiting),
+        SessionKind::Event => ("Connect", stage.name()),
+        SessionKind::Client if activity.statement.is_some() => ("Query", stage.name()),
+        SessionKind::Client => ("Sleep", ""),
+    }
 }

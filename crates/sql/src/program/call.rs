@@ -152,3 +152,26 @@ pub(crate) fn call_function(
         }
     })
 }
+
+/// Runs the body of an event to its end, and gives up its results. `text` is the body, as other sessions see it.
+///
+/// # Errors
+/// Errors of compiling it, 1449 if its definer does not exist, errors of its statements.
+pub(crate) fn run_event(session: &mut Session, def: &Arc<ProgramDef>, text: &str) -> Result<(), MysqlError> {
+    let mut outcome = session.run_as_statement(text, |session| {
+        let code = loaded::code(session, def)?;
+        let slots = vec![Value::Null; code.slots.len()];
+        let frame = begin(session, (Some(def.clone()), code), slots, Vec::new())?;
+        let run = Box::new(Run::new(session, text, frame)?);
+        drive(run, session)
+    })?;
+    loop {
+        if let Outcome::Rows(mut rows) = outcome {
+            while rows.next_batch(session)?.is_some() {}
+        }
+        match session.next_result()? {
+            Some(next) => outcome = next,
+            None => return Ok(()),
+        }
+    }
+}

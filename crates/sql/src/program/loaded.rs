@@ -25,12 +25,20 @@ pub(crate) fn program(
 ) -> Result<Option<(Arc<ProgramDef>, Arc<Code>)>, MysqlError> {
     let catalog = session.instance.engine().catalog();
     let Some(def) = catalog.program(kind, database, name) else { return Ok(None) };
+    code(session, def).map(|code| Some((def.clone(), code)))
+}
+
+/// Returns the compiled form of a definition.
+///
+/// # Errors
+/// Errors of compiling it.
+pub(super) fn code(session: &mut Session, def: &Arc<ProgramDef>) -> Result<Arc<Code>, MysqlError> {
     if let Some(code) = session.kept.programs.find(def) {
-        return Ok(Some((def.clone(), code)));
+        return Ok(code);
     }
     let code = Arc::new(compiled(session, def, Vec::new())?);
     session.kept.programs.keep(def, &code);
-    Ok(Some((def.clone(), code)))
+    Ok(code)
 }
 
 /// Compiles a definition under the `sql_mode` that it was created with. `rows` are the columns of a trigger's rows: `NEW` or `OLD`,

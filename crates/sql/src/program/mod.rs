@@ -1,4 +1,4 @@
-//! Stored programs: compiles and runs the bodies of procedures, functions and triggers.
+//! Stored programs: compiles and runs the bodies of procedures, functions, triggers and events.
 //!
 //! | module | does |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `inner` | runs the statements of steps |
 //! | `cursor` | OPEN, FETCH, CLOSE |
 //! | `context` | enters and leaves the settings of a program |
-//! | `call` | CALL, and calls of functions |
+//! | `call` | CALL, calls of functions, and runs of events |
 //! | `triggers` | the triggers of a table |
 //! | `diagnostics` | SIGNAL, RESIGNAL, GET DIAGNOSTICS |
 
@@ -36,7 +36,7 @@ mod run;
 mod tests;
 mod triggers;
 
-pub(crate) use call::{call, call_function};
+pub(crate) use call::{call, call_function, run_event};
 pub(crate) use diagnostics::{get_diagnostics, signal};
 pub(crate) use kept::KeptPrograms;
 pub(crate) use loaded::stored_function;

@@ -46,7 +46,7 @@ use crate::accounts::{AccountId, LOCALHOST, ROOT};
 use crate::instance::Instance;
 use crate::optimizer_trace::OptimizerTrace;
 use crate::result::{Done, RowSet};
-use crate::session_entry::{ConnectAttributes, SessionEntry, StatementText};
+use crate::session_entry::{ConnectAttributes, SessionEntry, SessionKind, StatementText};
 use crate::settings::{ConnectionFacts, SessionIsolation, Settings, variables};
 use crate::status::{SessionCounters, StorageCounters};
 use crate::system_names;
@@ -123,6 +123,16 @@ impl Instance {
     ) -> Result<Session, MysqlError> {
         let entry = self.add_session(id, (user, host), account)?;
         Ok(Session::new(self.clone(), entry, self.globals().read().clone()))
+    }
+
+    /// Begins the session `id` for a run of an event, as the account `definer`.
+    pub(crate) fn new_event_session(self: &Arc<Self>, id: u64, definer: AccountId) -> Session {
+        let (user, host) = (definer.user.clone(), definer.host.clone());
+        let entry = SessionEntry::new(id, &user, &host, (Some(definer), self.accounts().version()));
+        let entry = self.add_own_session(entry.of_kind(SessionKind::Event));
+        let mut session = Session::new(self.clone(), entry, self.globals().read().clone());
+        session.several_results = true;
+        session
     }
 
     /// Begins a session for the embedding program, which may do everything.

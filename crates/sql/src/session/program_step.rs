@@ -154,6 +154,22 @@ impl Session {
         result
     }
 
+    /// Runs a program that no statement calls, as if `text` were the statement.
+    ///
+    /// # Errors
+    /// The errors of `run`.
+    pub(crate) fn run_as_statement(
+        &mut self,
+        text: &str,
+        run: impl FnOnce(&mut Session) -> Result<Outcome, MysqlError>,
+    ) -> Result<Outcome, MysqlError> {
+        self.contained(|session| {
+            session.begin_statement(StatementText::Of(text));
+            let outcome = run(session);
+            session.finish(outcome, text)
+        })
+    }
+
     /// Keeps a program until its next result is wanted.
     pub(crate) fn suspend(&mut self, program: Box<dyn SuspendedProgram>) {
         self.suspended = Some(program);

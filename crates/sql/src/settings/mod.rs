@@ -98,6 +98,55 @@ impl ServerAccess {
     }
 }
 
+/// `event_scheduler`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum EventSchedulerState {
+    /// Events do not run.
+    #[default]
+    Off,
+    /// Events run when they are due.
+    On,
+    /// Events do not run, and SET cannot change that. Only a start can set this.
+    Disabled,
+}
+
+impl EventSchedulerState {
+    /// The state that a text or number names.
+    pub(crate) fn from_name(name: &str) -> Option<EventSchedulerState> {
+        match name.to_ascii_uppercase().as_str() {
+            "OFF" | "FALSE" | "0" => Some(EventSchedulerState::Off),
+            "ON" | "TRUE" | "1" => Some(EventSchedulerState::On),
+            "DISABLED" | "2" => Some(EventSchedulerState::Disabled),
+            _ => None,
+        }
+    }
+
+    /// The value of the variable.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventSchedulerState::Off => "OFF",
+            EventSchedulerState::On => "ON",
+            EventSchedulerState::Disabled => "DISABLED",
+        }
+    }
+
+    /// The state after SET GLOBAL.
+    ///
+    /// # Errors
+    /// 1231 for another word than ON and OFF, 1290 if the scheduler was disabled at the start.
+    fn set_to(self, name: &str) -> Result<EventSchedulerState, MysqlError> {
+        let state =
+            EventSchedulerState::from_name(name).filter(|state| *state != EventSchedulerState::Disabled);
+        let state = state.ok_or_else(|| MysqlError::wrong_value_for_variable("event_scheduler", name))?;
+        match self {
+            EventSchedulerState::Disabled => Err(MysqlError::option_prevents_statement(
+                "--event-scheduler=DISABLED or --skip-grant-tables",
+            )),
+            EventSchedulerState::Off | EventSchedulerState::On => Ok(state),
+        }
+    }
+}
+
 /// The settings of a session, or the global ones that new sessions start from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -175,6 +224,8 @@ pub struct Settings {
     pub numbering: Numbering,
     /// `read_only` and `super_read_only`. Only the global value counts.
     pub server_access: ServerAccess,
+    /// `event_scheduler`. Only the global value counts.
+    pub event_scheduler: EventSchedulerState,
     /// `default_week_format`: the default mode of WEEK.
     pub default_week_format: u8,
     /// `completion_type`: what follows a COMMIT or ROLLBACK without CHAIN or RELEASE.
@@ -290,6 +341,7 @@ impl Default for Settings {
             insert_id: None,
             numbering: Numbering::default(),
             server_access: ServerAccess::ReadWrite,
+            event_scheduler: EventSchedulerState::default(),
             default_week_format: 0,
             completion: Completion { chain: Some(false), release: Some(false) },
             explain_format: ExplainFormat::default(),

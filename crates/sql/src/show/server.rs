@@ -93,7 +93,7 @@ pub(super) fn process_list(session: &Session, full: bool) -> RowSet {
     for entry in session.system_view().visible().connections() {
         let activity = entry.activity();
         let report = entry.progress.report();
-        let (command, state) = doing(&activity, report.stage);
+        let (command, state) = doing(&entry, &activity, report.stage);
         let statement = activity.statement.map(|sql| match full {
             true => sql,
             false => sql.chars().take(100).collect(),

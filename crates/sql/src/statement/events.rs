@@ -96,6 +96,7 @@ pub(super) fn alter(
     changed.definer = (definer.user.clone(), definer.host.clone());
     changed.modified = session.now().utc.epoch_micros().unwrap_or(changed.modified);
     session.instance.engine().ddl().alter_program(changed)?;
+    session.instance.events().wake();
     note_missing_definer(session, alter.definer.as_ref(), &definer);
     Ok(())
 }

@@ -88,6 +88,9 @@ pub(super) fn create(
         return Ok(());
     }
     note_missing_definer(session, create.definer.as_ref(), &definer);
+    if kind == ProgramKind::Event {
+        session.instance.events().wake();
+    }
     if matches!(kind, ProgramKind::Procedure | ProgramKind::Function) {
         session.instance.clone().accounts().grant_new_routine(session, (kind, &database, &name))?;
     }
@@ -201,6 +204,7 @@ pub(super) fn drop(session: &mut Session, drop: &DropProgram) -> Result<(), Mysq
             session.instance.accounts().forget_routine((drop.kind, database, name))?;
         }
         if dropped {
+            session.instance.events().wake();
             return Ok(());
         }
     }

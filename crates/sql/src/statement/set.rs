@@ -188,7 +188,7 @@ fn set_global(session: &mut Session, variable: &Variable, value: Option<Value>) 
         let mut globals = instance.globals().write();
         (variable.get(&globals, instance.facts()), variable.set_within(&mut globals, value, strict))
     };
-    if let Err(error) = instance.apply_globals() {
+    if let Err(error) = instance.apply_globals().and_then(|()| instance.follow_event_scheduler()) {
         variable.set_within(&mut instance.globals().write(), Some(before), false)?;
         return Err(error);
     }

@@ -114,6 +114,13 @@ pub enum EventSchedule {
     },
 }
 
+impl EventDef {
+    /// Whether it runs at the same times as another definition of the event.
+    pub fn has_schedule_of(&self, other: &EventDef) -> bool {
+        (self.status, &self.schedule, &self.time_zone) == (other.status, &other.schedule, &other.time_zone)
+    }
+}
+
 impl ProgramDef {
     /// The characteristics of a routine.
     pub fn routine(&self) -> Option<&RoutineDef> {

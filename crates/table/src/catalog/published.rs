@@ -54,7 +54,7 @@ impl Catalog {
     }
 
     /// The version. Two states of one catalog with the same version agree in every definition that can be
-    /// found by name.
+    /// found by name, except for the times at which events ran last.
     pub fn version(&self) -> u64 {
         self.version
     }

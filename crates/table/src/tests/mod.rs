@@ -8,6 +8,7 @@ mod change_buffer;
 mod covering;
 mod crash;
 mod ddl;
+mod event_runs;
 mod faults;
 mod half_applied;
 mod history;

@@ -52,7 +52,6 @@ pub(super) const VARIABLES: &[Variable] = &[
     only("delayed_queue_size", Shared, Number(1000)),
     fact("disabled_storage_engines", Text("")),
     only("enforce_gtid_consistency", Shared, OFF),
-    only("event_scheduler", Shared, Text("DISABLED")),
     fact("external_user", NULL),
     only("ft_boolean_syntax", Shared, Text("+ -><()~*:\"\"&|")),
     fact("ft_max_word_len", Number(84)),

@@ -2,7 +2,9 @@
 
 use super::Constant::{self, Negative, Number, Text};
 use super::Scope::{Both, Session, Shared};
-use super::{Variable, fact, kept_number, kept_switch, kept_word, on_off, only, shown, text};
+use super::{
+    Variable, fact, kept_number, kept_switch, kept_word, on_off, only, settable, shared, shown, text, word,
+};
 use leafline_types::Value;
 use leafline_types::statement::MAX_KEPT_WARNINGS;
 use rustix::process::{Resource, getrlimit};
@@ -42,6 +44,14 @@ pub(super) const VARIABLES: &[Variable] = &[
     only("div_precision_increment", Both, Number(4)),
     only("end_markers_in_json", Both, OFF),
     kept_number("eq_range_index_dive_limit", Both, (0, 4_294_967_295), 0),
+    shared(settable(
+        "event_scheduler",
+        |s, _| text(s.event_scheduler.name()),
+        |s, v| {
+            s.event_scheduler = s.event_scheduler.set_to(&word(&v))?;
+            Ok(())
+        },
+    )),
     only("explain_json_format_version", Both, Number(1)),
     only("explicit_defaults_for_timestamp", Both, ON),
     only("flush", Shared, OFF),
