@@ -87,7 +87,7 @@ impl Access {
         if view.by_invoker { Ok(None) } else { self.of_account(&definer_of(view)) }
     }
 
-    /// The rights of a stored program's definer; `None` if the caller is unlimited.
+    /// The rights of a stored program's definer; `None` if the caller is unlimited, or is the definer.
     ///
     /// # Errors
     /// 1449 if there is no such account.
@@ -95,7 +95,11 @@ impl Access {
         &self,
         (user, host): &(String, String),
     ) -> Result<Option<Access>, MysqlError> {
-        self.of_account(&AccountId::new(user, host))
+        let definer = AccountId::new(user, host);
+        if self.account() == definer {
+            return Ok(None);
+        }
+        self.of_account(&definer)
     }
 
     /// The rights of another account.

@@ -5,7 +5,6 @@ use super::triggers::TableTriggers;
 use crate::plans::Planned;
 use leafline_expr::Expr;
 use leafline_table::{ProgramDef, TableId};
-use leafline_types::words::ProgramKind;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -42,19 +41,16 @@ struct KeptProgram {
 /// The programs of a session.
 #[derive(Default)]
 pub(crate) struct KeptPrograms {
-    programs: HashMap<(ProgramKind, String, String), KeptProgram>,
+    /// By the number of the definition.
+    programs: HashMap<u64, KeptProgram>,
     /// The triggers of tables.
     triggers: HashMap<TableId, Arc<TableTriggers>>,
-}
-
-fn key(def: &ProgramDef) -> (ProgramKind, String, String) {
-    (def.kind, def.database.clone(), def.name.to_lowercase())
 }
 
 impl KeptPrograms {
     /// Returns the compiled form of a definition, if it was compiled before.
     pub(crate) fn find(&self, def: &Arc<ProgramDef>) -> Option<Arc<Code>> {
-        let kept = self.programs.get(&key(def))?;
+        let kept = self.programs.get(&def.id)?;
         Arc::ptr_eq(&kept.def, def).then(|| kept.code.clone())
     }
 
@@ -64,7 +60,7 @@ impl KeptPrograms {
             self.programs.clear();
         }
         let kept = KeptProgram { def: def.clone(), code: code.clone(), plans: None };
-        self.programs.insert(key(def), kept);
+        self.programs.insert(def.id, kept);
     }
 
     /// Returns the triggers of a table, if they were compiled before. Their definitions may have changed since.
@@ -84,14 +80,14 @@ impl KeptPrograms {
     /// Takes the plans of a program's steps for a call. A call inside a call of the same program begins
     /// without.
     pub(crate) fn take_plans(&mut self, def: Option<&Arc<ProgramDef>>, code: &Arc<Code>) -> StepPlans {
-        let kept = def.and_then(|def| self.programs.get_mut(&key(def)));
+        let kept = def.and_then(|def| self.programs.get_mut(&def.id));
         let plans = kept.filter(|kept| Arc::ptr_eq(&kept.code, code)).and_then(|kept| kept.plans.take());
         plans.unwrap_or_else(|| StepPlans::of(code))
     }
 
     /// Keeps the plans of a call that has ended.
     pub(crate) fn give_plans(&mut self, def: Option<&Arc<ProgramDef>>, code: &Arc<Code>, plans: StepPlans) {
-        let kept = def.and_then(|def| self.programs.get_mut(&key(def)));
+        let kept = def.and_then(|def| self.programs.get_mut(&def.id));
         if let Some(kept) = kept.filter(|kept| Arc::ptr_eq(&kept.code, code)) {
             kept.plans = Some(plans);
         }

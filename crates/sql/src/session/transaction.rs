@@ -314,6 +314,8 @@ impl Session {
             None => self.new_transaction(None),
         };
         let given = self.warnings.clone();
+        // Stored functions and triggers may set variables, which another attempt must not see.
+        let variables = (!self.statement.uses.is_empty()).then(|| self.user_variables.clone());
         let mut attempt = 0;
         loop {
             self.set_terms(&mut transaction, own);
@@ -359,6 +361,9 @@ impl Session {
             }
             attempt += 1;
             self.warnings.clone_from(&given);
+            if let Some(variables) = &variables {
+                self.user_variables.clone_from(variables);
+            }
         }
     }
 }
