@@ -52,6 +52,7 @@ mod partition_maintenance;
 mod partitions;
 pub(crate) mod planned;
 mod point_read;
+mod program_context;
 mod programs;
 mod resource_groups;
 mod select_into;
