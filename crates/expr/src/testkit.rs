@@ -29,6 +29,7 @@ impl Session {
             database: Some("test".into()),
             user: "ada@localhost".into(),
             current_user: "ada@%".into(),
+            current_role: String::new(),
             connection_id: 7,
             last_insert_id: 11,
             row_count: -1,

@@ -1,5 +1,5 @@
-//! The error log: messages about work that no client waits for, such as events. A server writes them to its log; a program
-//! that embeds the database gets them only if it asks for them.
+//! The error log: messages about work that no client waits for, such as events. A server writes them to its log; a
+//! program that embeds the database gets them only if it asks for them.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! An open database and the state that its sessions share.
 
-use crate::accounts::{AccountId, Accounts, Privilege};
+use crate::accounts::roles::{Active, RoleRules, mandatory_roles};
+use crate::accounts::{Access, AccountId, Accounts, Privilege};
 use crate::digest::Digests;
 use crate::error_log::ErrorLog;
 use crate::events::EventScheduler;
@@ -251,7 +252,7 @@ impl Instance {
         account: Option<AccountId>,
     ) -> Result<Arc<SessionEntry>, MysqlError> {
         let admitted = self.accounts.version();
-        let access = self.accounts.access(account.as_ref(), host, admitted);
+        let access = self.access_of(account.as_ref(), (host, admitted), Active::AtLogin);
         let sees_to_it = access.check_any(&[Privilege::ConnectionAdmin, Privilege::Super]).is_ok();
         let most = self.globals.read().max_connections + u64::from(sees_to_it);
         let mut sessions = self.sessions.lock();
@@ -273,6 +274,23 @@ impl Instance {
         let entry = Arc::new(entry);
         self.sessions.lock().insert(entry.id, entry.clone());
         entry
+    }
+
+    /// The rights of a client at `host` that logged in as `account` when the accounts had version `admitted`.
+    pub(crate) fn access_of(
+        &self,
+        account: Option<&AccountId>,
+        client: (&str, u64),
+        active: Active<'_>,
+    ) -> Access {
+        self.accounts.access(account, client, (active, &self.role_rules()))
+    }
+
+    /// The rules about roles that system variables set.
+    pub(crate) fn role_rules(&self) -> Arc<RoleRules> {
+        let globals = self.globals.read();
+        let mandatory = mandatory_roles(&globals.mandatory_roles).unwrap_or_default();
+        Arc::new(RoleRules { mandatory, activates_all: globals.activates_all_roles })
     }
 
     /// Returns error 1226 if an account has, besides session `id`, as many sessions as it may have.

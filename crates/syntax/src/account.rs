@@ -8,13 +8,25 @@ impl Parser<'_> {
     pub(super) fn create_user(&mut self) -> Parsed<StatementKind> {
         let if_not_exists = self.if_not_exists()?;
         let users = self.comma_list(Self::user_spec)?;
+        let roles = match self.accept_words(&["DEFAULT", "ROLE"]) {
+            true => self.role_names()?,
+            false => Vec::new(),
+        };
         let options = self.user_options("CREATE USER")?;
-        Ok(StatementKind::CreateUser { if_not_exists, users, options })
+        Ok(StatementKind::CreateUser { if_not_exists, users, roles, options })
     }
 
     pub(super) fn alter_user(&mut self) -> Parsed<StatementKind> {
         let if_exists = self.if_exists()?;
-        let users = self.comma_list(Self::user_spec)?;
+        let mut users = self.comma_list(Self::user_spec)?;
+        if self.at_words(&["DEFAULT", "ROLE"]) {
+            return match (users.pop(), users.is_empty()) {
+                (Some(UserSpec { account, plugin: None, secret: None }), true) => {
+                    self.alter_default_role(if_exists, account)
+                }
+                _ => Err(self.syntax_error()),
+            };
+        }
         let options = self.user_options("ALTER USER")?;
         Ok(StatementKind::AlterUser { if_exists, users, options })
     }
@@ -41,9 +53,6 @@ impl Parser<'_> {
     /// USER writes them.
     fn user_options(&mut self, verb: &str) -> Parsed<UserOptions> {
         let mut options = UserOptions::default();
-        if self.at_word("DEFAULT") {
-            return self.refuse("roles");
-        }
         if self.accept_word("REQUIRE") {
             options.requires_tls = Some(self.at_word("SSL"));
             if !self.accept_any_word(&["NONE", "SSL"]) {

@@ -20,7 +20,6 @@ const OTHER_OBJECTS: &[&str] = &[
     "OR",
     "PREPARE",
     "PROCEDURE",
-    "ROLE",
     "SERVER",
     "SPATIAL",
     "SQL",
@@ -56,6 +55,9 @@ impl Parser<'_> {
         if self.accept_word("USER") {
             return self.create_user();
         }
+        if self.accept_word("ROLE") {
+            return self.create_role();
+        }
         if self.at_resource_group() {
             return self.create_resource_group();
         }
@@ -86,6 +88,9 @@ impl Parser<'_> {
         }
         if self.accept_word("USER") {
             return self.drop_user();
+        }
+        if self.accept_word("ROLE") {
+            return self.drop_role();
         }
         if self.at_resource_group() {
             return self.drop_resource_group();

@@ -44,7 +44,7 @@ impl Parser<'_> {
     pub(super) fn grant(&mut self) -> Parsed<StatementKind> {
         self.advance();
         if self.names_roles("TO")? {
-            return self.refuse("roles");
+            return self.grant_roles();
         }
         let privileges = self.privilege_list()?;
         self.expect_word("ON")?;
@@ -68,7 +68,7 @@ impl Parser<'_> {
             (PrivilegeList::All, None)
         } else {
             if !from_all_levels && self.names_roles("FROM")? {
-                return self.refuse("roles");
+                return self.revoke_roles(if_exists);
             }
             let privileges = if from_all_levels { PrivilegeList::All } else { self.privilege_list()? };
             self.expect_word("ON")?;

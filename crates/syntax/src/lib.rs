@@ -12,7 +12,7 @@
 //! | `query`, `from` | SELECT and set operations; table references and joins |
 //! | `hint` | optimizer hints |
 //! | `dml`, `ddl`, `table`, `alter`, `data_type` | INSERT, UPDATE, DELETE; CREATE, DROP; CREATE TABLE; ALTER TABLE; types |
-//! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
+//! | `statement`, `transaction`, `set`, `show`, `account`, `grant`, `role` | everything else |
 //! | `partition` | PARTITION BY, ALTER TABLE .. PARTITION |
 //! | `stored` | expressions of a table's definition |
 //! | `program`, `scope` | stored programs; the names declared in a body |
@@ -50,6 +50,7 @@ mod query;
 mod quoted;
 mod reserved;
 mod resource_group;
+mod role;
 mod scope;
 mod set;
 pub mod shape;

@@ -8,8 +8,12 @@ use leafline_types::error::MysqlError;
 impl Parser<'_> {
     pub(super) fn set(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        if self.at_words(&["DEFAULT", "ROLE"]) || self.at_word("ROLE") {
-            return self.refuse("roles");
+        if self.at_words(&["DEFAULT", "ROLE"]) {
+            return self.set_default_role();
+        }
+        let is_assigned = self.is_symbol_at(1, Symbol::Eq) || self.is_symbol_at(1, Symbol::Assign);
+        if self.at_word("ROLE") && !is_assigned {
+            return self.set_role();
         }
         if self.at_resource_group() {
             return self.set_resource_group();

@@ -94,10 +94,11 @@ impl Parser<'_> {
         }
         if self.accept_word("GRANTS") {
             let account = if self.accept_word("FOR") { Some(self.account_name()?) } else { None };
-            if self.at_word("USING") {
-                return self.refuse("roles");
-            }
-            return Ok((ShowKind::Grants(account), false));
+            let roles = match account.is_some() && self.accept_word("USING") {
+                true => self.role_names()?,
+                false => Vec::new(),
+            };
+            return Ok((ShowKind::Grants(account, roles), false));
         }
         if self.at_any_word(UNSUPPORTED) {
             let word = self.any_word()?.value.to_ascii_uppercase();

@@ -123,14 +123,14 @@ impl Ddl {
         Ok(true)
     }
 
-    /// Notes that an event begins to run at `at` (microseconds since 1970, UTC), before its body runs; without `at`, that
-    /// its schedule is over. Returns the definition in force, or `None` if the event must not run: it does not exist any
-    /// more, or not with the schedule of `event`, or is disabled.
+    /// Notes that an event begins to run at `at` (microseconds since 1970, UTC), before its body runs; without
+    /// `at`, that its schedule is over. Returns the definition in force, or `None` if the event must not run: it
+    /// does not exist any more, or not with the schedule of `event`, or is disabled.
     ///
-    /// The last run drops the event, or disables it if it is preserved. That is durable when this returns, so that a
-    /// crash during the run does not make the event run again. Before another run only the time of the last execution
-    /// changes. It is kept in seconds, raises no version, so that no plan is made anew, and becomes durable with a later
-    /// commit. While a long DDL statement runs, that time may go unnoted.
+    /// The last run drops the event, or disables it if it is preserved. That is durable when this returns, so that
+    /// a crash during the run does not make the event run again. Before another run only the time of the last
+    /// execution changes. It is kept in seconds, raises no version, so that no plan is made anew, and becomes
+    /// durable with a later commit. While a long DDL statement runs, that time may go unnoted.
     ///
     /// # Errors
     /// Errors of the store.

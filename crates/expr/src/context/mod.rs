@@ -62,6 +62,8 @@ pub struct SessionFacts {
     pub user: String,
     /// `CURRENT_USER()`: the account that the client is logged in as, as `name@host`.
     pub current_user: String,
+    /// `CURRENT_ROLE()`: the active roles; empty for none.
+    pub current_role: String,
     /// `CONNECTION_ID()`.
     pub connection_id: u64,
     /// `LAST_INSERT_ID()`.

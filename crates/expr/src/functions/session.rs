@@ -53,8 +53,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("BENCHMARK", (2, 2), |_| Ok(build::bigint(true)), benchmark)
         .numbers(&[0])
         .volatility(Volatility::Volatile),
-    Function::new("CURRENT_ROLE", (0, 0), text::<8>, |_, _, _| Ok(Value::from("NONE")))
-        .volatility(Volatility::Statement),
+    Function::new("CURRENT_ROLE", (0, 0), text::<16_383>, |cx, _, _| {
+        Ok(Value::from(match cx.session.current_role.as_str() {
+            "" => "NONE",
+            roles => roles,
+        }))
+    })
+    .volatility(Volatility::Statement),
 ];
 
 /// Returns the query attribute of that name; NULL if the client has sent none.

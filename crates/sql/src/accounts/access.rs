@@ -3,8 +3,12 @@
 //! An [`Access`] is computed when a session begins and again after accounts have changed, so that a check is
 //! a lookup. Global privileges hold for every database, privileges on a database for all of its tables. If
 //! several grants on databases have patterns that match a name, the most specific one counts, as in MySQL.
+//!
+//! Active roles add their privileges: the account's own are computed as if there were no roles, those of each role likewise,
+//! and a check looks at the union.
 
 use super::host::{ClientHost, LOCALHOST};
+use super::roles::{Active, RoleRules, listed};
 use super::set::{AccountSet, RoutineName, literal_name, routine_name};
 use crate::like::like_exactly;
 use crate::system_names;
@@ -16,13 +20,21 @@ use leafline_table::ViewDef;
 use leafline_types::MysqlError;
 use leafline_types::words::ProgramKind;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, LazyLock};
+
+/// Hashes accounts with their active roles.
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// The rights of a session or definer.
 #[derive(Debug)]
 pub struct Access {
     /// Version of the accounts that it was computed from.
     version: u64,
+    /// Tells accounts and active roles apart; random, so that nobody can choose names that agree.
+    identity: u64,
+    /// The active roles, by name.
+    active: Vec<AccountId>,
     /// `None` allows everything, whatever the accounts say.
     rights: Option<Rights>,
 }
@@ -32,19 +44,65 @@ struct Rights {
     set: Arc<AccountSet>,
     account: AccountId,
     client: ClientHost,
+    rules: Arc<RoleRules>,
     global: Privileges,
-    /// Grants on databases, the more specific patterns first.
-    databases: Vec<(String, Privileges)>,
+    /// Dynamic privileges that the session may grant.
+    grantable: Privileges,
+    /// Grants on databases of the account and of each role, the more specific patterns first.
+    databases: Vec<Vec<(String, Privileges)>>,
     tables: BTreeMap<(String, String), Privileges>,
     routines: BTreeMap<RoutineName, Privileges>,
     /// True if nothing is allowed until the password is changed.
     expired: bool,
 }
 
+impl Rights {
+    /// Adds the grants of a role.
+    fn add_role(&mut self, role: &AccountId) {
+        let Some(known) = self.set.accounts.get(role) else { return };
+        self.global |= known.global;
+        self.grantable |= known.grantable;
+        let databases = self.set.databases_of(role);
+        if !databases.is_empty() {
+            self.databases.push(databases);
+        }
+        for (table, granted) in self.set.tables_of(role) {
+            *self.tables.entry(table).or_default() |= granted;
+        }
+        for (routine, granted) in self.set.routines_of(role) {
+            *self.routines.entry(routine).or_default() |= granted;
+        }
+    }
+}
+
+/// The roles that are active, by name: of the wanted ones those that are granted to the account directly or to all accounts.
+fn active_roles(
+    set: &AccountSet,
+    account: &AccountId,
+    (active, rules): (Active<'_>, &RoleRules),
+) -> Vec<AccountId> {
+    let mut roles: Vec<AccountId> = match active {
+        Active::AtLogin if rules.activates_all => set.roles_of(account, rules),
+        Active::AtLogin => set.roles.defaults_of(account).cloned().collect(),
+        Active::These(roles) => roles.to_vec(),
+    };
+    roles.retain(|role| set.may_activate(role, account, rules));
+    roles.sort_unstable();
+    roles.dedup();
+    roles
+}
+
 impl Access {
-    /// The rights of a program that embeds the database.
-    pub(crate) fn everything(version: u64) -> Access {
-        Access { version, rights: None }
+    /// The rights of a program that embeds the database, and may activate the roles of root.
+    pub(super) fn everything(
+        (version, set): (u64, &AccountSet),
+        (active, rules): (Active<'_>, &Arc<RoleRules>),
+    ) -> Access {
+        let active = match active {
+            Active::AtLogin => Vec::new(),
+            active => active_roles(set, &AccountId::root(), (active, rules)),
+        };
+        Access { version, identity: 0, active, rights: None }
     }
 
     /// The rights of a client at `client` that logged in as `account` when the accounts had version
@@ -54,29 +112,49 @@ impl Access {
         set: &Arc<AccountSet>,
         account: &AccountId,
         (client, admitted): (&str, u64),
+        roles: (Active<'_>, &Arc<RoleRules>),
     ) -> Access {
         let client = ClientHost::new(client);
         let is_the_same = set.ended.get(account).is_none_or(|&ended| ended <= admitted);
-        let known = set.accounts.get(account).filter(|_| is_the_same);
-        let (databases, tables, routines) = match known {
-            Some(_) => (
-                set.databases_for(&account.user, &client),
-                set.tables_for(&account.user, &client),
-                set.routines_for(&account.user, &client),
-            ),
-            None => Default::default(),
+        let known = set.accounts.contains_key(account) && is_the_same;
+        let own = |rights: &mut Rights| {
+            rights.databases.push(set.databases_for(&account.user, &rights.client));
+            rights.tables = set.tables_for(&account.user, &rights.client);
+            rights.routines = set.routines_for(&account.user, &rights.client);
         };
-        let rights = Rights {
+        Access::with_roles((version, set), (account, client), roles, known.then_some(own))
+    }
+
+    /// The rights of an account with its roles; `own` adds the account's grants on databases, tables and routines. Nothing is
+    /// allowed without it.
+    fn with_roles(
+        (version, set): (u64, &Arc<AccountSet>),
+        (account, client): (&AccountId, ClientHost),
+        (active, rules): (Active<'_>, &Arc<RoleRules>),
+        own: Option<impl FnOnce(&mut Rights)>,
+    ) -> Access {
+        let mut rights = Rights {
+            set: set.clone(),
             account: account.clone(),
             client,
-            global: known.map_or(Privileges::NONE, |known| known.global),
-            databases,
-            tables,
-            routines,
-            expired: known.is_some_and(|known| known.expired),
-            set: set.clone(),
+            rules: rules.clone(),
+            global: Privileges::NONE,
+            grantable: Privileges::NONE,
+            databases: Vec::new(),
+            tables: BTreeMap::new(),
+            routines: BTreeMap::new(),
+            expired: false,
         };
-        Access { version, rights: Some(rights) }
+        let mut roles = Vec::new();
+        if let Some((own, known)) = own.zip(set.accounts.get(account)) {
+            (rights.global, rights.grantable) = (known.global, known.grantable);
+            rights.expired = known.expired;
+            own(&mut rights);
+            roles = active_roles(set, account, (active, rules));
+            set.roles.reached(&roles).iter().for_each(|role| rights.add_role(role));
+        }
+        let identity = HASHER.hash_one((account, &roles));
+        Access { version, identity, active: roles, rights: Some(rights) }
     }
 
     /// The rights of a view's definer, for reading the view's tables; `None` if the caller's rights apply.
@@ -109,14 +187,36 @@ impl Access {
         let definer = definer.ok_or_else(|| MysqlError::no_such_definer(&named.user, &named.host))?;
         // The definer is treated as a client at its host, or at `localhost` if its host is a pattern.
         let host = if definer.host.contains(['%', '_', '/']) { LOCALHOST } else { &definer.host };
-        let mut access = Access::of(self.version, &rights.set, definer, (host, u64::MAX));
-        if let Some(of_definer) = &mut access.rights {
-            // Only grants of exactly this account count.
-            of_definer.databases = rights.set.databases_of(definer);
+        // Only grants of exactly this account count, and of the roles that its login activates.
+        let own = |of_definer: &mut Rights| {
+            of_definer.databases.push(rights.set.databases_of(definer));
             of_definer.tables = rights.set.tables_of(definer);
             of_definer.routines = rights.set.routines_of(definer);
-        }
-        Ok(Some(access))
+        };
+        let roles = (Active::AtLogin, &rights.rules);
+        let named = (definer, ClientHost::new(host));
+        Ok(Some(Access::with_roles((self.version, &rights.set), named, roles, Some(own))))
+    }
+
+    /// What a plan depends on: the version of the accounts, and whose rights these are with which roles.
+    #[inline]
+    pub(crate) fn key(&self) -> (u64, u64) {
+        (self.version, self.identity)
+    }
+
+    /// The active roles, by name.
+    pub(crate) fn active_roles(&self) -> &[AccountId] {
+        &self.active
+    }
+
+    /// The active roles as `CURRENT_ROLE()` shows them; empty for none.
+    pub(crate) fn current_role(&self) -> String {
+        listed(&self.active)
+    }
+
+    /// Dynamic privileges that the session may grant.
+    pub(crate) fn grantable(&self) -> Privileges {
+        self.rights.as_ref().map_or(Privileges::DYNAMIC, |rights| rights.grantable)
     }
 
     /// Version of the accounts that it was computed from.
@@ -140,7 +240,8 @@ impl Access {
         let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
         let database = system_names::database(database).unwrap_or(database);
         let fits = |(pattern, _): &&(String, Privileges)| like_exactly(database, pattern);
-        let granted = rights.databases.iter().find(fits).map_or(Privileges::NONE, |(_, granted)| *granted);
+        let most_specific = rights.databases.iter().filter_map(|granted| granted.iter().find(fits));
+        let granted = most_specific.fold(Privileges::NONE, |all, (_, granted)| all | *granted);
         let everybody = match system_names::is_standard(database) {
             true => Privileges::of(Privilege::Select),
             false => Privileges::NONE,
@@ -155,8 +256,8 @@ impl Access {
         match literal_name(pattern) {
             Some(name) => self.on_database(&name),
             None => {
-                let granted = rights.databases.iter().find(|(known, _)| known == pattern);
-                rights.global | granted.map_or(Privileges::NONE, |(_, granted)| *granted)
+                let granted = rights.databases.iter().flatten().filter(|(known, _)| known == pattern);
+                granted.fold(rights.global, |all, (_, granted)| all | *granted)
             }
         }
     }

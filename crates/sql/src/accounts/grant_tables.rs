@@ -13,6 +13,8 @@ pub(crate) const TABLES: &str = "tables_priv";
 pub(crate) const DYNAMIC: &str = "global_grants";
 const COLUMNS: &str = "columns_priv";
 pub(crate) const ROUTINES: &str = "procs_priv";
+pub(crate) const ROLE_EDGES: &str = "role_edges";
+pub(crate) const DEFAULT_ROLES: &str = "default_roles";
 
 /// Greatest length of a host, in characters: as in MySQL 5.7. With 255 characters keys would not fit pages of
 /// 4 KiB.
@@ -230,4 +232,21 @@ pub(crate) fn dynamic_table() -> TableSpec {
     let columns =
         vec![text("USER", MAX_USER as u32), host("HOST"), text("PRIV", 32), no_or_yes("WITH_GRANT_OPTION")];
     table(DYNAMIC, columns, &["USER", "HOST", "PRIV"])
+}
+
+/// MySQL's tables of granted roles and of default roles. Databases from before roles have neither.
+pub(crate) fn role_tables() -> [TableSpec; 2] {
+    let user = |name| text(name, MAX_USER as u32);
+    let edges = vec![
+        host("FROM_HOST"),
+        user("FROM_USER"),
+        host("TO_HOST"),
+        user("TO_USER"),
+        no_or_yes("WITH_ADMIN_OPTION"),
+    ];
+    let defaults = vec![host("HOST"), user("USER"), host("DEFAULT_ROLE_HOST"), user("DEFAULT_ROLE_USER")];
+    [
+        table(ROLE_EDGES, edges, &["FROM_HOST", "FROM_USER", "TO_HOST", "TO_USER"]),
+        table(DEFAULT_ROLES, defaults, &["HOST", "USER", "DEFAULT_ROLE_HOST", "DEFAULT_ROLE_USER"]),
+    ]
 }

@@ -10,6 +10,8 @@
 //! | [`password`] | stores and checks passwords |
 //! | `host` | matches the host parts of accounts |
 //! | `set` | holds accounts and grants at one moment |
+//! | `roles` | holds the graph of roles |
+//! | `role_rows` | converts it to and from rows |
 //! | `stored` | reads and writes them on disk |
 //! | `grant_tables` | defines their tables |
 //! | `access` | computes the rights of one account |
@@ -30,6 +32,10 @@ mod described;
 pub(crate) mod grant_tables;
 mod host;
 pub mod password;
+mod role_rows;
+#[cfg(test)]
+mod role_tests;
+pub(crate) mod roles;
 pub(crate) mod set;
 pub(crate) mod stored;
 #[cfg(test)]
@@ -40,12 +46,14 @@ pub(crate) use described::privileges;
 pub use host::LOCALHOST;
 pub(crate) use leafline_planner::definer_of;
 pub use leafline_syntax::{AccountId, Privilege, Privileges, Reach};
+pub(crate) use roles::mandatory_roles;
 
 use host::ClientHost;
 use leafline_table::Engine;
 use leafline_types::MysqlError;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use password::{AuthPlugin, StoredPassword};
+use roles::{Active, RoleRules};
 use set::{Account, AccountSet, Secret};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -176,14 +184,19 @@ impl Accounts {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Rights of a client at `host` that logged in as `account` when the accounts had version `admitted`; all
-    /// rights without an account.
-    pub(crate) fn access(&self, account: Option<&AccountId>, host: &str, admitted: u64) -> Access {
+    /// Rights of a client at `host` that logged in as `account` when the accounts had version `admitted`, with
+    /// these roles; all rights without an account.
+    pub(crate) fn access(
+        &self,
+        account: Option<&AccountId>,
+        (host, admitted): (&str, u64),
+        roles: (Active<'_>, &Arc<RoleRules>),
+    ) -> Access {
         // The version is read first: if the set is newer than it, the session looks again.
         let version = self.version();
         match account {
-            Some(account) => Access::of(version, &self.set(), account, (host, admitted)),
-            None => Access::everything(version),
+            Some(account) => Access::of(version, &self.set(), account, (host, admitted), roles),
+            None => Access::everything((version, &self.set()), roles),
         }
     }
 

@@ -5,12 +5,13 @@
 
 use super::host::{ClientHost, HostPattern};
 use super::password::StoredPassword;
+use super::roles::{RoleGraph, RoleRules};
 use leafline_syntax::AccountId;
 use leafline_syntax::Privileges;
 use leafline_types::DateTime;
 use leafline_types::words::ProgramKind;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The password of an account, or a stored one that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,6 +83,18 @@ pub(crate) fn routine_name(kind: ProgramKind, database: &str, name: &str) -> Rou
     (kind, database.to_owned(), name.to_lowercase())
 }
 
+/// Privileges at every level.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Granted {
+    pub(crate) global: Privileges,
+    /// Dynamic privileges that may be granted on.
+    pub(crate) grantable: Privileges,
+    /// By pattern.
+    pub(crate) databases: BTreeMap<String, Privileges>,
+    pub(crate) tables: BTreeMap<(String, String), Privileges>,
+    pub(crate) routines: BTreeMap<RoutineName, Privileges>,
+}
+
 /// The accounts.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct AccountSet {
@@ -89,6 +102,8 @@ pub(crate) struct AccountSet {
     pub(crate) databases: BTreeMap<DatabaseKey, Privileges>,
     pub(crate) tables: BTreeMap<TableKey, TableGrant>,
     pub(crate) routines: BTreeMap<RoutineKey, TableGrant>,
+    /// Granted and default roles.
+    pub(crate) roles: RoleGraph,
     /// Dropped accounts, each with the version of the first set without it. A session admitted before that
     /// version has no part in a new account of the same name.
     pub(crate) ended: BTreeMap<AccountId, u64>,
@@ -196,11 +211,48 @@ impl AccountSet {
         found.map(named).collect()
     }
 
+    /// The roles that are granted to an account directly or to all accounts.
+    pub(crate) fn roles_of(&self, account: &AccountId, rules: &RoleRules) -> Vec<AccountId> {
+        let own = self.roles.of(account).map(|grant| grant.role);
+        let mandatory = rules.mandatory.iter().filter(|role| *role != account);
+        let mut all: Vec<AccountId> =
+            own.chain(mandatory).filter(|role| self.accounts.contains_key(*role)).cloned().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Whether a session of the account may activate a role.
+    pub(crate) fn may_activate(&self, role: &AccountId, account: &AccountId, rules: &RoleRules) -> bool {
+        self.accounts.contains_key(role)
+            && (self.roles.is_granted(role, account) || rules.mandatory.contains(role))
+    }
+
+    /// The union of all grants of exactly these accounts.
+    pub(crate) fn granted_to(&self, ids: &BTreeSet<AccountId>) -> Granted {
+        let mut all = Granted::default();
+        for account in ids.iter().filter_map(|id| self.accounts.get(id)) {
+            all.global |= account.global;
+            all.grantable |= account.grantable;
+        }
+        for ((_, pattern), granted) in self.databases.iter().filter(|((id, _), _)| ids.contains(id)) {
+            *all.databases.entry(pattern.clone()).or_default() |= *granted;
+        }
+        for ((_, database, table), grant) in self.tables.iter().filter(|((id, ..), _)| ids.contains(id)) {
+            *all.tables.entry((database.clone(), table.clone())).or_default() |= grant.privileges;
+        }
+        for ((_, routine), grant) in self.routines.iter().filter(|((id, _), _)| ids.contains(id)) {
+            *all.routines.entry(routine.clone()).or_default() |= grant.privileges;
+        }
+        all
+    }
+
     /// Renames an account, in its grants as well.
     pub(crate) fn rename(&mut self, from: &AccountId, to: &AccountId) {
         if let Some(account) = self.accounts.remove(from) {
             self.accounts.insert(to.clone(), account);
         }
+        self.roles.rename(from, to);
         let other = |id: AccountId| if id == *from { to.clone() } else { id };
         let databases = std::mem::take(&mut self.databases).into_iter();
         self.databases =
@@ -215,6 +267,7 @@ impl AccountSet {
     /// Removes an account and its grants.
     pub(crate) fn remove(&mut self, id: &AccountId) {
         self.accounts.remove(id);
+        self.roles.remove(id);
         self.databases.retain(|(of, _), _| of != id);
         self.tables.retain(|(of, ..), _| of != id);
         self.routines.retain(|(of, _), _| of != id);

@@ -7,6 +7,8 @@
 //! | `db` | privileges on databases whose names match a pattern |
 //! | `tables_priv` | privileges on a table |
 //! | `procs_priv` | privileges on a stored procedure or function |
+//! | `role_edges` | a granted role |
+//! | `default_roles` | a default role of an account |
 //! | `columns_priv` | none: Leafline has no privileges on columns |
 //!
 //! One transaction writes all rows. The only change of these rows that a statement may make is an INSERT, as
@@ -26,6 +28,7 @@
 use super::Accounts;
 use super::grant_tables::*;
 use super::password::{AuthPlugin, StoredPassword};
+use super::role_rows::{default_rows, edge_rows, read_default, read_edge};
 use super::set::{Account, AccountSet, Secret, TableGrant, routine_name};
 use crate::system_table::{self, SYSTEM_DATABASE};
 use leafline_syntax::AccountId;
@@ -145,7 +148,7 @@ const ROUTINE_KEY: &[usize] = &[0, 1, 2, 3, 4];
 type Wanted = (TableSpec, &'static [usize], BTreeMap<Vec<String>, Row>);
 
 /// The rows of all tables.
-fn rows_of(set: &AccountSet) -> [Wanted; 6] {
+fn rows_of(set: &AccountSet) -> [Wanted; 8] {
     let wanted = |spec: TableSpec, key: &'static [usize], rows: Vec<Row>| -> Wanted {
         (spec, key, rows.into_iter().map(|row| (key_of(&row, key), row)).collect())
     };
@@ -185,7 +188,10 @@ fn rows_of(set: &AccountSet) -> [Wanted; 6] {
     let routine_rows: BTreeMap<Vec<String>, Row> =
         granted_routines.map(|row| (key_of(&row, ROUTINE_KEY), row)).collect();
     let [columns, routines] = empty_tables();
+    let [edges, defaults] = role_tables();
     [
+        wanted(edges, &[0, 1, 2, 3], edge_rows(&set.roles)),
+        wanted(defaults, &[0, 1, 2, 3], default_rows(&set.roles)),
         wanted(columns, &[], Vec::new()),
         (routines, ROUTINE_KEY, routine_rows),
         wanted(user_table(USER), &[0, 1], users),
@@ -258,10 +264,16 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     for row in rows(engine, ROUTINES)? {
         read_routine(&mut set, &row).ok_or_else(|| unreadable(ROUTINES))?;
     }
+    for row in rows(engine, ROLE_EDGES)? {
+        read_edge(&mut set.roles, &row).ok_or_else(|| unreadable(ROLE_EDGES))?;
+    }
+    for row in rows(engine, DEFAULT_ROLES)? {
+        read_default(&mut set.roles, &row).ok_or_else(|| unreadable(DEFAULT_ROLES))?;
+    }
     if engine.catalog().table(SYSTEM_DATABASE, DYNAMIC).is_none() {
         complete(engine, &mut set)?;
     } else {
-        for spec in empty_tables() {
+        for spec in empty_tables().into_iter().chain(role_tables()) {
             if engine.catalog().table(SYSTEM_DATABASE, &spec.name).is_none() {
                 // On failure the next change of accounts creates the table.
                 let _ = system_table::make(engine, &spec, &[]);
@@ -291,6 +303,8 @@ pub(crate) fn is_readable(table: &str, row: &[Value]) -> bool {
         DATABASES => read_database(&mut set, row),
         TABLES => read_table(&mut set, row),
         ROUTINES => read_routine(&mut set, row),
+        ROLE_EDGES => read_edge(&mut set.roles, row),
+        DEFAULT_ROLES => read_default(&mut set.roles, row),
         _ => None,
     };
     read.is_some()

@@ -99,6 +99,7 @@ fn kind_of(kind: &StatementKind) -> &'static str {
         StatementKind::RenameUser(_) => "rename user",
         StatementKind::Grant(_) => "grant",
         StatementKind::Revoke(_) => "revoke",
+        StatementKind::Role(_) => "role",
         StatementKind::LockTables(_) => "lock tables",
         StatementKind::UnlockTables
         | StatementKind::Begin { .. }
@@ -200,6 +201,17 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("rename user", &["RENAME USER root TO x"]),
     ("grant", &["GRANT ALL ON *.* TO joe", "GRANT SELECT ON s.* TO joe", "GRANT SELECT ON s.secret TO joe"]),
     ("revoke", &["REVOKE ALL ON *.* FROM root", "REVOKE ALL PRIVILEGES, GRANT OPTION FROM root"]),
+    (
+        "role",
+        &[
+            "CREATE ROLE r",
+            "DROP ROLE root",
+            "GRANT root TO joe",
+            "REVOKE root FROM joe",
+            "SET DEFAULT ROLE NONE TO root",
+            "ALTER USER root DEFAULT ROLE NONE",
+        ],
+    ),
     ("lock tables", &["LOCK TABLES s.secret READ"]),
 ];
 
@@ -210,10 +222,10 @@ const OF_EACH_KIND: &str = "SELECT 1;INSERT INTO t VALUES (1);UPDATE t SET a=1;D
     ANALYZE TABLE t;OPTIMIZE TABLE t;ANALYZE TABLE t DROP HISTOGRAM ON a;CHECK TABLE t;LOAD INDEX INTO CACHE t;CHECKSUM TABLE t;HANDLER t OPEN;ADVISE;REPAIR TABLE t;\
     EXPLAIN SELECT 1;LOAD DATA INFILE 'f' INTO TABLE t;SELECT 1 INTO @a;SHOW TABLES;EXPLAIN FOR CONNECTION 1;DESCRIBE t;USE d;SET @a=1;FLUSH LOGS;KILL 1;\
     PREPARE p FROM 'SELECT 1';EXECUTE p;DO 1;SET RESOURCE GROUP g;CREATE USER x;ALTER USER x;DROP USER x;RENAME USER x TO y;GRANT USAGE ON *.* TO x;\
-    REVOKE USAGE ON *.* FROM x;LOCK TABLES t READ;BEGIN;COMMIT;ROLLBACK";
+    REVOKE USAGE ON *.* FROM x;CREATE ROLE r;LOCK TABLES t READ;BEGIN;COMMIT;ROLLBACK";
 
 /// Error codes of missing privileges.
-const DENIED: [u16; 6] = [1044, 1045, 1095, 1142, 1143, 1227];
+const DENIED: [u16; 7] = [1044, 1045, 1095, 1142, 1143, 1227, 1370];
 
 #[test]
 fn every_kind_of_statement_asks() {
@@ -461,7 +473,16 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         let env = SimulatedEnv::new();
         let instance = open(&env);
         let engine = instance.engine();
-        for table in ["user", "db", "tables_priv", "global_grants", "columns_priv", "procs_priv"] {
+        for table in [
+            "user",
+            "db",
+            "tables_priv",
+            "global_grants",
+            "columns_priv",
+            "procs_priv",
+            "role_edges",
+            "default_roles",
+        ] {
             engine.ddl().drop_table("mysql", table, false).unwrap();
         }
         let column = |name: &str, len: u32| {
@@ -510,9 +531,11 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         let names = [
             "columns_priv",
             "db",
+            "default_roles",
             "general_log",
             "global_grants",
             "procs_priv",
+            "role_edges",
             "slow_log",
             "tables_priv",
             "user",

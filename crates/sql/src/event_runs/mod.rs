@@ -1,9 +1,9 @@
-//! The event scheduler at work: a thread that waits for the next event that is due, and a thread with a session of its own for
-//! each run of an event.
+//! The event scheduler at work: a thread that waits for the next event that is due, and a thread with a session of
+//! its own for each run of an event.
 //!
-//! The scheduler looks at the events when one is due, when an event or `event_scheduler` was changed, when a run has ended, and
-//! once a minute, because the clock can be set. Runs of one event may overlap, as in MySQL. Under `super_read_only` no event
-//! starts; times count anew when it ends.
+//! The scheduler looks at the events when one is due, when an event or `event_scheduler` was changed, when a run
+//! has ended, and once a minute, because the clock can be set. Runs of one event may overlap, as in MySQL. Under
+//! `super_read_only` no event starts; times count anew when it ends.
 //!
 //! The last run of an event drops or disables the event before its body runs (`Ddl::begin_event_run`).
 
@@ -27,8 +27,8 @@ use std::time::Duration;
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 impl Instance {
-    /// Starts or stops the event scheduler as `event_scheduler` says. Events that run go on. Whoever opens an instance calls this
-    /// once the instance is ready for its sessions.
+    /// Starts or stops the event scheduler as `event_scheduler` says. Events that run go on. Whoever opens an
+    /// instance calls this once the instance is ready for its sessions.
     ///
     /// # Errors
     /// 1815 if the system cannot start a thread.

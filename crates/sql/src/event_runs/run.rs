@@ -1,7 +1,8 @@
 //! One run of an event, in a session of its own.
 //!
-//! The session has the global settings, the event's time zone, and the database, `sql_mode`, collations and definer's rights that
-//! every stored program has. An open transaction is rolled back at the end. Results are read and given up.
+//! The session has the global settings, the event's time zone, and the database, `sql_mode`, collations and
+//! definer's rights that every stored program has. An open transaction is rolled back at the end. Results are read
+//! and given up.
 
 use crate::accounts::Privilege;
 use crate::events::DueEvent;
@@ -71,7 +72,8 @@ fn run(instance: &Arc<Instance>, id: u64, def: &Arc<ProgramDef>) {
     }
 }
 
-/// Checks that the definer exists and may still have events in the database. Returns the reason as MySQL's log words it.
+/// Checks that the definer exists and may still have events in the database. Returns the reason as MySQL's log
+/// words it.
 fn check_definer(session: &Session, def: &ProgramDef) -> Result<(), &'static str> {
     let unknown = |_: MysqlError| "failed to authenticate the user";
     let access = session.login.access.of_program_definer(&def.definer).map_err(unknown)?;

@@ -1,4 +1,5 @@
-//! Events run through an instance, at moments that the tests choose: the scheduler's thread is off, unless a test is about it.
+//! Events run through an instance, at moments that the tests choose: the scheduler's thread is off, unless a test
+//! is about it.
 
 use crate::{ErrorLog, Instance, InstanceOptions, Outcome, Session};
 use leafline_storage::device::SimulatedEnv;
@@ -208,7 +209,8 @@ fn results_are_read_and_given_up_and_conditions_go_to_the_error_log() {
              DECLARE EXIT HANDLER FOR SQLEXCEPTION INSERT INTO log (what) VALUES ('handled'); \
              SIGNAL SQLSTATE '45000'; END",
             "CREATE EVENT t ON SCHEDULE EVERY 1 DAY DO BEGIN \
-             START TRANSACTION; INSERT INTO log (what) VALUES ('open'); SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END",
+             START TRANSACTION; INSERT INTO log (what) VALUES ('open'); \
+             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END",
         ],
     );
     at(&instance, 0);
@@ -355,8 +357,8 @@ fn a_server_that_is_read_only_runs_events_that_may_not_write_and_a_super_read_on
 fn the_scheduler_is_a_daemon_that_wakes_for_events() {
     let (instance, lines, mut session) = begun(&SimulatedEnv::new());
     let mut state = |expected: &[&str]| {
-        let daemon = "SELECT state FROM information_schema.PROCESSLIST WHERE command = 'Daemon' AND user = 'event_scheduler' \
-                      AND host = 'localhost' AND info IS NULL";
+        let daemon = "SELECT state FROM information_schema.PROCESSLIST WHERE command = 'Daemon' \
+                      AND user = 'event_scheduler' AND host = 'localhost' AND info IS NULL";
         wait_until(&format!("{expected:?}"), || rows(&mut session, daemon).unwrap() == expected);
     };
     let mut other = instance.connect().unwrap();

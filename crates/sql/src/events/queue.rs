@@ -1,9 +1,11 @@
 //! The queue of events: which ones are due, and when the next one is. It knows no clock and runs nothing.
 //!
 //! # Invariants
-//! - Times count from the moment at which the scheduler starts. Runs of EVERY that were missed before are not made up; AT that
-//!   was missed runs once. Of an event that is created or gets another schedule later, times count from its change.
-//! - An event that was taken as due for the last time has no time any more. Another change of the catalog does not bring it back.
+//! - Times count from the moment at which the scheduler starts. Runs of EVERY that were missed before are not made
+//!   up; AT that was missed runs once. Of an event that is created or gets another schedule later, times count from
+//!   its change.
+//! - An event that was taken as due for the last time has no time any more. Another change of the catalog does not
+//!   bring it back.
 //! - A clock that is set back makes all times be computed anew.
 
 use super::schedule::{first_after, first_at_or_after};
@@ -58,7 +60,8 @@ impl Queue {
         *self = Queue::default();
     }
 
-    /// Takes over the events of the catalog at the moment `now`. Returns events without a further time, which are over.
+    /// Takes over the events of the catalog at the moment `now`. Returns events without a further time, which are
+    /// over.
     pub(crate) fn sync(&mut self, catalog: &Catalog, now: i64) -> Vec<Arc<ProgramDef>> {
         if now < self.seen - SET_BACK {
             self.clear();

@@ -1,10 +1,10 @@
 //! The times at which an event runs, by its schedule.
 //!
-//! `EVERY n unit STARTS s` runs at s, s + n units, s + 2n units and so on, until ENDS, which belongs to the schedule. Units of
-//! days and longer go by the calendar in the event's time zone: an event that starts at 3:00 runs at 3:00 local time in summer
-//! and in winter. A local time that does not exist stands for the change of the clocks, one that exists twice for the first.
-//! From January 31, a month later is the last day of February, and two months later is March 31. Hours, minutes and seconds are
-//! elapsed time.
+//! `EVERY n unit STARTS s` runs at s, s + n units, s + 2n units and so on, until ENDS, which belongs to the
+//! schedule. Units of days and longer go by the calendar in the event's time zone: an event that starts at 3:00
+//! runs at 3:00 local time in summer and in winter. A local time that does not exist stands for the change of the
+//! clocks, one that exists twice for the first. From January 31, a month later is the last day of February, and two
+//! months later is March 31. Hours, minutes and seconds are elapsed time.
 //!
 //! Times are microseconds since 1970, UTC.
 
@@ -13,8 +13,8 @@ use leafline_table::{EventDef, EventSchedule};
 use leafline_types::temporal::Zone;
 use leafline_types::{DateTime, Interval, IntervalUnit};
 
-/// Returns the time of the first execution at `from` or later; `None` if there is none. AT is a time of execution until the
-/// event has run, however long ago it was.
+/// Returns the time of the first execution at `from` or later; `None` if there is none. AT is a time of execution
+/// until the event has run, however long ago it was.
 pub(crate) fn first_at_or_after(event: &EventDef, from: i64) -> Option<i64> {
     match &event.schedule {
         EventSchedule::At(at) => event.last_executed.is_none_or(|last| last < *at).then_some(*at),

@@ -112,7 +112,8 @@ impl EventScheduler {
         self.wake();
     }
 
-    /// Stops the scheduler, and ends and awaits all runs; `cancel` cancels the statements of the ones that have begun.
+    /// Stops the scheduler, and ends and awaits all runs; `cancel` cancels the statements of the ones that have
+    /// begun.
     pub(crate) fn close(&self, cancel: impl FnOnce()) {
         {
             let _runs = self.runs.lock();

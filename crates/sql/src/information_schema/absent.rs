@@ -56,6 +56,21 @@ pub(super) fn column_privileges() -> Columns {
     ])
 }
 
+pub(super) fn role_column_grants() -> Columns {
+    named(&[
+        "GRANTOR",
+        "GRANTOR_HOST",
+        "GRANTEE",
+        "GRANTEE_HOST",
+        "TABLE_CATALOG",
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "COLUMN_NAME",
+        "PRIVILEGE_TYPE",
+        "IS_GRANTABLE",
+    ])
+}
+
 /// The columns of MySQL's FILES that dump tools ask for.
 pub(super) fn files() -> Columns {
     named(&[

@@ -17,6 +17,7 @@ mod partitions;
 mod privileges;
 mod process_list;
 mod resource_groups;
+mod roles;
 pub(crate) mod routines;
 mod schemata;
 mod server;
@@ -81,6 +82,8 @@ impl Definition {
 
 /// All system views, by database and name.
 pub(crate) const TABLES: &[Definition] = &[
+    standard("ADMINISTRABLE_ROLE_AUTHORIZATIONS", roles::applicable_columns, roles::administrable_rows),
+    standard("APPLICABLE_ROLES", roles::applicable_columns, roles::applicable_rows),
     standard("CHARACTER_SETS", character_sets::columns, character_sets::rows),
     standard("CHECK_CONSTRAINTS", constraints::check_columns, constraints::check_rows),
     standard("COLLATIONS", character_sets::collation_columns, character_sets::collation_rows),
@@ -92,6 +95,7 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("COLUMNS", columns::columns, columns::rows),
     standard("COLUMN_PRIVILEGES", absent::column_privileges, absent::rows),
     standard("COLUMN_STATISTICS", column_statistics::columns, column_statistics::rows),
+    standard("ENABLED_ROLES", roles::enabled_columns, roles::enabled_rows),
     standard("ENGINES", server::engine_columns, server::engine_rows),
     standard("EVENTS", events::columns, events::rows),
     standard("FILES", absent::files, absent::rows),
@@ -107,6 +111,9 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("PROCESSLIST", process_list::columns, process_list::rows),
     standard("REFERENTIAL_CONSTRAINTS", constraints::referential_columns, constraints::referential_rows),
     standard("RESOURCE_GROUPS", resource_groups::columns, resource_groups::rows),
+    standard("ROLE_COLUMN_GRANTS", absent::role_column_grants, absent::rows),
+    standard("ROLE_ROUTINE_GRANTS", roles::routine_grant_columns, roles::routine_grant_rows),
+    standard("ROLE_TABLE_GRANTS", roles::table_grant_columns, roles::table_grant_rows),
     standard("ROUTINES", routines::columns, routines::rows),
     standard("SCHEMATA", schemata::columns, schemata::rows),
     standard("SCHEMA_PRIVILEGES", server::database_privilege_columns, server::database_privilege_rows),

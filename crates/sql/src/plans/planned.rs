@@ -32,8 +32,8 @@ pub(crate) struct Planned {
     pub(crate) catalog_version: u64,
     /// Version of the session's own tables.
     pub(crate) own_tables: u64,
-    /// Version of the accounts under which the privileges were checked.
-    pub(crate) access_version: u64,
+    /// The accounts and roles under which the privileges were checked: [`Access::key`](crate::accounts::Access::key).
+    pub(crate) access: (u64, u64),
     /// True if the account may see the plan.
     pub(crate) explainable: bool,
     /// The tables of the statement.

@@ -33,6 +33,7 @@ pub(crate) fn enter(session: &mut Session, def: &ProgramDef) -> Result<CallerCon
     settings.database_collation = def.context.database_collation;
     session.facts.database = Some(def.database.clone());
     if let Some(definer) = definer {
+        session.facts.current_role = definer.current_role();
         session.login.access = Arc::new(definer);
     }
     Ok(caller)
@@ -46,5 +47,6 @@ pub(crate) fn leave(session: &mut Session, caller: CallerContext) {
     settings.collation = caller.collation;
     settings.database_collation = caller.database_collation;
     session.facts.database = caller.database;
+    session.facts.current_role = caller.access.current_role();
     session.login.access = caller.access;
 }

@@ -94,7 +94,7 @@ pub(super) fn show(kind: &ShowKind) -> Command {
         ShowKind::BinaryLogs => Command::ShowBinlogs,
         ShowKind::Privileges => Command::ShowPrivileges,
         ShowKind::Plugins => Command::ShowPlugins,
-        ShowKind::Grants(_) => Command::ShowGrants,
+        ShowKind::Grants(..) => Command::ShowGrants,
         ShowKind::CreateUser(_) => Command::ShowCreateUser,
         ShowKind::Collation => Command::ShowCollations,
         ShowKind::CharacterSet => Command::ShowCharsets,

@@ -16,8 +16,8 @@ pub(crate) use asks::Asks;
 
 use crate::status::Command;
 use leafline_syntax::ast::{
-    Handler, Into as SelectInto, PartitionMaintenance, PartitionOperation, ResourceGroupStatement, SetItem,
-    Show, ShowKind, StatementKind, TableName,
+    Handler, Into as SelectInto, PartitionMaintenance, PartitionOperation, ResourceGroupStatement,
+    RoleStatement, SetItem, Show, ShowKind, StatementKind, TableName,
 };
 use leafline_syntax::{Privilege, Privileges};
 use std::slice;
@@ -275,6 +275,7 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         // The accounts check that the grantor holds the granted privileges.
         K::Grant(_) => of_accounts(C::Grant, Asks::Nothing),
         K::Revoke(revoke) => of_accounts(command_of::revoke(revoke), Asks::Nothing),
+        K::Role(statement) => role(statement),
         K::LockTables(locks) => plain(C::LockTables, Asks::LockedTables(locks)),
         K::UnlockTables => plain(C::UnlockTables, Asks::Nothing),
         K::Begin { from_session, .. } => {
@@ -354,6 +355,22 @@ fn of_partitions(wanted: &PartitionMaintenance) -> Asks<'_> {
         PartitionOperation::Analyze | PartitionOperation::Optimize | PartitionOperation::Repair => {
             table(MAINTENANCE, &wanted.table)
         }
+    }
+}
+
+fn role(statement: &RoleStatement) -> Properties<'_> {
+    match statement {
+        RoleStatement::Create { .. } => {
+            of_accounts(Command::CreateRole, Asks::Any(&[Privilege::CreateRole, Privilege::CreateUser]))
+        }
+        RoleStatement::Drop { .. } => {
+            of_accounts(Command::DropRole, Asks::Any(&[Privilege::DropRole, Privilege::CreateUser]))
+        }
+        // The accounts check the rights on each role and account.
+        RoleStatement::Grant { .. } => of_accounts(Command::GrantRoles, Asks::Nothing),
+        RoleStatement::Revoke { .. } => of_accounts(Command::RevokeRoles, Asks::Nothing),
+        RoleStatement::SetDefault { .. } => of_accounts(Command::AlterUserDefaultRole, Asks::Nothing),
+        RoleStatement::Set(_) => plain(Command::SetRole, Asks::Nothing),
     }
 }
 

@@ -151,6 +151,7 @@ impl Session {
     /// Takes over the state of the calling session for one step.
     fn begin_inner(&mut self, outer: &mut Session, now: Now) {
         self.login.access = outer.login.access.clone();
+        self.login.roles = outer.login.roles.clone();
         if self.settings != outer.settings {
             self.settings.clone_from(&outer.settings);
         }

@@ -42,6 +42,7 @@ pub use state_changes::StateChange;
 use state_changes::StateTracker;
 pub(crate) use tables::StatementUses;
 
+use crate::accounts::roles::Active;
 use crate::accounts::{AccountId, LOCALHOST, ROOT};
 use crate::instance::Instance;
 use crate::optimizer_trace::OptimizerTrace;
@@ -146,12 +147,14 @@ impl Instance {
 
 impl Session {
     fn new(instance: Arc<Instance>, entry: Arc<SessionEntry>, settings: Settings) -> Session {
-        let access = instance.accounts().access(entry.account.as_ref(), &entry.host, entry.admitted);
+        let client = (entry.host.as_str(), entry.admitted);
+        let access = instance.access_of(entry.account.as_ref(), client, Active::AtLogin);
         let facts = SessionFacts {
             version: instance.facts().version.clone(),
             database: None,
             user: format!("{}@{}", entry.user, entry.host),
             current_user: access.account().plain(),
+            current_role: access.current_role(),
             connection_id: entry.id,
             last_insert_id: 0,
             row_count: -1,
@@ -237,10 +240,24 @@ impl Session {
 
     #[cold]
     fn read_access(&mut self) {
+        let roles = self.login.roles.clone();
+        self.read_access_with(Active::These(&roles));
+    }
+
+    /// Reads the rights that the account has with these roles.
+    fn read_access_with(&mut self, active: Active<'_>) {
         let entry = &self.entry;
-        let access = self.instance.accounts().access(entry.account.as_ref(), &entry.host, entry.admitted);
+        let client = (entry.host.as_str(), entry.admitted);
+        let access = self.instance.access_of(entry.account.as_ref(), client, active);
         self.login.has_expired_password &= access.is_expired();
+        self.login.roles = access.active_roles().into();
+        self.facts.current_role = access.current_role();
         self.login.access = Arc::new(access);
+    }
+
+    /// Makes these the active roles, as far as they are granted.
+    pub(crate) fn activate_roles(&mut self, roles: &[AccountId]) {
+        self.read_access_with(Active::These(roles));
     }
 
     /// True if the session has to change its password first.
@@ -552,7 +569,7 @@ impl Session {
         if let Some(reason @ CancelReason::ConnectionKilled) = before.reason() {
             self.cancel.cancel(reason);
         }
-        self.read_access();
+        self.read_access_with(Active::AtLogin);
         self.login.has_expired_password = self.login.access.is_expired();
         self.facts.user = format!("{user}@{host}");
         self.facts.current_user = self.login.access.account().plain();

@@ -9,7 +9,7 @@ use super::prepared::PreparedStatements;
 use super::running::{StatementAccounting, WallClock};
 use super::statement_cache::StatementCache;
 use super::tables::LockedTables;
-use crate::accounts::Access;
+use crate::accounts::{Access, AccountId};
 use crate::handlers::OpenHandlers;
 use crate::program::KeptPrograms;
 use crate::settings::Settings;
@@ -21,6 +21,8 @@ use std::time::Instant;
 pub(crate) struct Login {
     /// The rights of the account, read at the begin of the current statement.
     pub(crate) access: Arc<Access>,
+    /// The active roles.
+    pub(super) roles: Arc<[AccountId]>,
     /// True if the account's password had expired at login and was not changed since.
     pub(super) has_expired_password: bool,
     /// True for a session that monitors the server; its statements are not counted.
@@ -29,12 +31,17 @@ pub(crate) struct Login {
 
 impl Login {
     pub(super) fn new(access: Access) -> Login {
-        Login { has_expired_password: access.is_expired(), access: Arc::new(access), is_watcher: false }
+        Login {
+            has_expired_password: access.is_expired(),
+            roles: access.active_roles().into(),
+            access: Arc::new(access),
+            is_watcher: false,
+        }
     }
 
     /// The login of the session inside another.
     pub(super) fn inside(outer: &Login) -> Login {
-        Login { access: outer.access.clone(), ..*outer }
+        Login { access: outer.access.clone(), roles: outer.roles.clone(), ..*outer }
     }
 }
 

@@ -24,7 +24,7 @@ use leafline_table::{ChangeBuffering, Isolation, Numbering, Organisation, ReadAh
 pub use leafline_types::temporal::TimeSettings;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use variables::KeptValues;
 
@@ -249,6 +249,10 @@ pub struct Settings {
     pub connect_timeout: u64,
     /// `max_connections`: limit of sessions; an account that may kill other sessions may have one more.
     pub max_connections: u64,
+    /// `mandatory_roles`: the names of roles that every account is granted.
+    pub mandatory_roles: Arc<str>,
+    /// `activate_all_roles_on_login`.
+    pub activates_all_roles: bool,
     /// `require_secure_transport`: accepts TLS and Unix sockets alone.
     pub require_secure_transport: bool,
     /// `protocol_compression_algorithms`, for new sessions.
@@ -353,6 +357,8 @@ impl Default for Settings {
             wait_timeout: 28_800,
             connect_timeout: 10,
             max_connections: 512,
+            mandatory_roles: "".into(),
+            activates_all_roles: false,
             require_secure_transport: false,
             compression: CompressionAlgorithms::default(),
             track: TrackSettings::default(),

@@ -1,6 +1,7 @@
 //! SHOW GRANTS and SHOW CREATE USER.
 
-use crate::accounts::set::{Account, Secret};
+use crate::accounts::roles::{id_of, listed};
+use crate::accounts::set::{Account, Granted, Secret};
 use crate::accounts::{Privilege, Privileges};
 use crate::result::RowSet;
 use crate::session::Session;
@@ -26,39 +27,71 @@ fn grant(granted: Privileges, all: Option<Privileges>, on: &str, id: &AccountId)
     Value::string(format!("GRANT {what} ON {on} TO {}{option}", id.backquoted()))
 }
 
-/// SHOW GRANTS; `None` for the session's account.
+/// SHOW GRANTS; `None` for the session's account. Privileges of the roles `using` are added, or of the active roles for the
+/// session's own account.
 ///
 /// # Errors
-/// 1141 if there is no such account.
-pub(super) fn grants(session: &Session, account: Option<&AccountName>) -> Result<RowSet, MysqlError> {
+/// 1141 if there is no such account, 3530 for a role that is not granted to it.
+pub(super) fn grants(
+    session: &Session,
+    account: Option<&AccountName>,
+    using: &[AccountName],
+) -> Result<RowSet, MysqlError> {
     let access = &session.login.access;
     let id = account.map_or_else(|| access.account(), |name| access.account_of(name));
-    let set = session.instance.accounts().set();
-    let known = set.accounts.get(&id).ok_or_else(|| MysqlError::no_such_grant(&id.user, &id.host))?;
+    let (set, rules) = (session.instance.accounts().set(), session.instance.role_rules());
+    if !set.accounts.contains_key(&id) {
+        return Err(MysqlError::no_such_grant(&id.user, &id.host));
+    }
+    let mut roles: Vec<AccountId> = using.iter().map(id_of).collect();
+    if let Some(role) = roles.iter().find(|role| !set.may_activate(role, &id, &rules)) {
+        return Err(MysqlError::role_not_granted(role.backquoted(), id.backquoted()));
+    }
+    if roles.is_empty() && account.is_none_or(|account| account.current) {
+        roles = access.active_roles().to_vec();
+    }
+    let mut of = set.roles.reached(&roles);
+    of.insert(id.clone());
     let mut rows = RowSet::new([(format!("Grants for {}", id.plain()), SqlType::Varchar { len: 1024 })]);
-    rows.push(vec![grant(known.global - Privileges::DYNAMIC, None, "*.*", &id)]);
-    let dynamic = known.global & Privileges::DYNAMIC;
+    privilege_rows(&mut rows, &id, &set.granted_to(&of));
+    let (with_admin, plain): (Vec<_>, Vec<_>) =
+        set.roles_of(&id, &rules).into_iter().partition(|role| set.roles.has_admin(role, &id));
+    for (roles, option) in [(plain, ""), (with_admin, " WITH ADMIN OPTION")] {
+        if !roles.is_empty() {
+            rows.push(vec![Value::string(format!(
+                "GRANT {} TO {}{option}",
+                listed(&roles),
+                id.backquoted()
+            ))]);
+        }
+    }
+    Ok(rows)
+}
+
+/// Adds the rows of SHOW GRANTS about privileges.
+fn privilege_rows(rows: &mut RowSet, id: &AccountId, granted: &Granted) {
+    rows.push(vec![grant(granted.global - Privileges::DYNAMIC, None, "*.*", id)]);
+    let dynamic = granted.global & Privileges::DYNAMIC;
     for (granted, option) in
-        [(dynamic - known.grantable, ""), (dynamic & known.grantable, " WITH GRANT OPTION")]
+        [(dynamic - granted.grantable, ""), (dynamic & granted.grantable, " WITH GRANT OPTION")]
     {
         if !granted.is_empty() {
             let names = granted.to_string().replace(", ", ",");
             rows.push(vec![Value::string(format!("GRANT {names} ON *.* TO {}{option}", id.backquoted()))]);
         }
     }
-    for ((_, pattern), granted) in set.databases.iter().filter(|((of, _), _)| *of == id) {
+    for (pattern, granted) in &granted.databases {
         let on = format!("{}.*", quoted(pattern));
-        rows.push(vec![grant(*granted, Some(Privileges::OF_DATABASES), &on, &id)]);
+        rows.push(vec![grant(*granted, Some(Privileges::OF_DATABASES), &on, id)]);
     }
-    for ((_, database, table), granted) in set.tables.iter().filter(|((of, ..), _)| *of == id) {
+    for ((database, table), granted) in &granted.tables {
         let on = format!("{}.{}", quoted(database), quoted(table));
-        rows.push(vec![grant(granted.privileges, Some(Privileges::OF_TABLES), &on, &id)]);
+        rows.push(vec![grant(*granted, Some(Privileges::OF_TABLES), &on, id)]);
     }
-    for ((_, (kind, database, name)), granted) in set.routines.iter().filter(|((of, _), _)| *of == id) {
+    for ((kind, database, name), granted) in &granted.routines {
         let on = format!("{} {}.{}", kind.name(), quoted(database), quoted(name));
-        rows.push(vec![grant(granted.privileges, None, &on, &id)]);
+        rows.push(vec![grant(*granted, None, &on, id)]);
     }
-    Ok(rows)
 }
 
 /// SHOW CREATE USER.
@@ -71,11 +104,15 @@ pub(super) fn create_user(session: &Session, account: &AccountName) -> Result<Ro
     let known = set.accounts.get(&id).ok_or_else(|| MysqlError::cannot_user("SHOW CREATE USER", &id))?;
     let heading = format!("CREATE USER for {}", id.plain());
     let mut rows = RowSet::new([(heading, SqlType::Varchar { len: 16_383 })]);
-    rows.push(vec![Value::string(user_statement(&id, known))]);
+    rows.push(vec![Value::string(user_statement(&id, known, &listed(set.roles.defaults_of(&id))))]);
     Ok(rows)
 }
 
-fn user_statement(id: &AccountId, account: &Account) -> String {
+fn user_statement(id: &AccountId, account: &Account, default_roles: &str) -> String {
+    let roles = match default_roles {
+        "" => String::new(),
+        roles => format!(" DEFAULT ROLE {roles}"),
+    };
     let (plugin, stored) = match &account.secret {
         Secret::Password(password) => (password.plugin().name(), password.authentication_string()),
         Secret::Unreadable(plugin, stored) => (plugin.as_str(), stored.clone()),
@@ -96,7 +133,7 @@ fn user_statement(id: &AccountId, account: &Account) -> String {
         most => format!(" WITH MAX_USER_CONNECTIONS {most}"),
     };
     format!(
-        "CREATE USER {} IDENTIFIED WITH '{plugin}'{stored} REQUIRE {required}{limits} PASSWORD {expiry} ACCOUNT {lock} PASSWORD \
+        "CREATE USER {} IDENTIFIED WITH '{plugin}'{stored}{roles} REQUIRE {required}{limits} PASSWORD {expiry} ACCOUNT {lock} PASSWORD \
          HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
         id.backquoted()
     )
@@ -121,7 +158,7 @@ mod tests {
         account.locked = true;
         (account.requires_tls, account.max_user_connections) = (true, 3);
         assert_eq!(
-            user_statement(&id, &account),
+            user_statement(&id, &account, ""),
             "CREATE USER `a``b`@`192.0.2.%` IDENTIFIED WITH 'mysql_native_password' AS \
              '*14E65567ABDB5135D0CFD9A70B3032C179A49EE7' REQUIRE SSL WITH MAX_USER_CONNECTIONS 3 PASSWORD EXPIRE DEFAULT ACCOUNT LOCK PASSWORD HISTORY \
              DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT"

@@ -74,7 +74,7 @@ pub(crate) fn show(session: &Session, show: &Show) -> Result<RowSet, MysqlError>
         ShowKind::BinaryLogs => return Err(MysqlError::no_binary_logging()),
         ShowKind::Privileges => crate::accounts::privileges(),
         ShowKind::Plugins => server::plugins(),
-        ShowKind::Grants(account) => accounts::grants(session, account.as_ref())?,
+        ShowKind::Grants(account, roles) => accounts::grants(session, account.as_ref(), roles)?,
         ShowKind::CreateUser(account) => accounts::create_user(session, account)?,
         ShowKind::Collation => collations(),
         ShowKind::CharacterSet => character_sets(),

@@ -2,7 +2,7 @@
 
 use super::definitions::database_of;
 use super::evaluate;
-use super::programs::{context_of, definer_of, note_missing_definer};
+use super::program_context::{context_of, definer_of, note_missing_definer};
 use crate::session::Session;
 use leafline_syntax::ast::{
     AlterEvent, CastKind, CastTarget, Event, Expr, ExprKind, ProgramKind, Schedule, Span,

@@ -52,6 +52,7 @@ mod partition_maintenance;
 mod partitions;
 pub(crate) mod planned;
 mod point_read;
+mod program_context;
 mod programs;
 mod resource_groups;
 mod select_into;
@@ -202,8 +203,9 @@ impl Session {
             K::Signal(signal) => program::signal(self, signal, with_parameters).map(nothing),
             K::GetDiagnostics(get) => program::get_diagnostics(self, get, with_parameters).map(nothing),
             K::DropProgram(drop) => programs::drop(self, drop).map(nothing),
-            K::CreateUser { if_not_exists, users, options } => {
-                self.instance.clone().accounts().create(self, *if_not_exists, users, *options).map(nothing)
+            K::CreateUser { if_not_exists, users, roles, options } => {
+                let options = (roles.as_slice(), *options);
+                self.instance.clone().accounts().create(self, *if_not_exists, users, options).map(nothing)
             }
             K::AlterUser { if_exists, users, options } => {
                 self.instance.clone().accounts().alter(self, *if_exists, users, *options).map(nothing)
@@ -214,6 +216,7 @@ impl Session {
             K::RenameUser(renamed) => self.instance.clone().accounts().rename(self, renamed).map(nothing),
             K::Grant(grant) => self.instance.clone().accounts().grant(self, grant).map(nothing),
             K::Revoke(revoke) => self.instance.clone().accounts().revoke(self, revoke).map(nothing),
+            K::Role(statement) => self.instance.clone().accounts().run_roles(self, statement).map(nothing),
             K::ResourceGroup(statement) => resource_groups::run(self, statement).map(nothing),
             K::Begin { read_only, consistent_snapshot, from_session } => {
                 self.begin(*read_only, *consistent_snapshot, *from_session).map(nothing)

@@ -89,7 +89,7 @@ impl Planned {
             && self.has_types_of(session, parameters)
             && self.catalog_version == engine.catalog_version()
             && self.own_tables == session.own_tables_version()
-            && self.access_version == session.login.access.version()
+            && self.access == session.login.access.key()
             && self.database.as_deref() == session.database()
             && self.settings == session.settings
             && self.sizes.iter().all(|&(table, rows)| about(rows, engine.row_count(table)))
@@ -248,7 +248,7 @@ impl Session {
             reads_variables,
             catalog_version: catalog.version(),
             own_tables: self.own_tables_version(),
-            access_version: self.login.access.version(),
+            access: self.login.access.key(),
             explainable,
             uses,
             settings: self.settings.clone(),

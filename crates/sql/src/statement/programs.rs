@@ -2,14 +2,14 @@
 
 use super::definitions::{database_of, refuse_system};
 use super::events;
+use super::program_context::{context_of, definer_of, note_missing_definer};
 use crate::program::check_trigger;
 use crate::session::Session;
-use leafline_syntax::AccountId;
 use leafline_syntax::ast::{
-    AccountName, AlterProgram, Characteristics, CreateProgram, DropProgram, ProgramForm, ProgramKind,
-    Routine, TableName, Trigger,
+    AlterProgram, Characteristics, CreateProgram, DropProgram, ProgramForm, ProgramKind, Routine, TableName,
+    Trigger,
 };
-use leafline_table::{ProgramAttributes, ProgramContext, ProgramDef, RoutineDef, TriggerDef};
+use leafline_table::{ProgramAttributes, ProgramDef, RoutineDef, TriggerDef};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
@@ -95,30 +95,6 @@ pub(super) fn create(
         session.instance.clone().accounts().grant_new_routine(session, (kind, &database, &name))?;
     }
     Ok(())
-}
-
-/// The settings that a program keeps of the session that creates it.
-pub(super) fn context_of(session: &Session, database_collation: leafline_types::Collation) -> ProgramContext {
-    ProgramContext {
-        sql_mode: session.settings.sql_mode.bits(),
-        client_charset: session.settings.client_charset,
-        connection_collation: session.settings.collation,
-        database_collation,
-    }
-}
-
-/// The account that DEFINER names, or the session's.
-pub(super) fn definer_of(session: &Session, named: Option<&AccountName>) -> AccountId {
-    use leafline_planner::Authority as _;
-    let access = &session.login.access;
-    named.map_or_else(|| access.account(), |name| access.account_of(name))
-}
-
-/// Notes a definer that was named and does not exist.
-pub(super) fn note_missing_definer(session: &mut Session, named: Option<&AccountName>, definer: &AccountId) {
-    if named.is_some() && !session.instance.accounts().has_definer(definer) {
-        session.warnings.note(MysqlError::no_such_definer(&definer.user, &definer.host));
-    }
 }
 
 fn characteristics(routine: &Routine) -> ProgramAttributes {

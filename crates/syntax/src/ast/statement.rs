@@ -4,8 +4,8 @@ use super::{
     AccountName, AlterDatabase, AlterProgram, AlterTable, Call, CreateDatabase, CreateProgram, CreateTable,
     CreateTableLike, CreateView, Delete, DropDatabase, DropProgram, DropTable, DropView, Expr,
     GetDiagnostics, Grant, Handler, Ident, Insert, Into, KeyDefinition, Load, PartitionMaintenance,
-    ProgramKind, Query, RenameTable, ResourceGroupStatement, Revoke, Signal, StatementHints, TableName,
-    Update, UserOptions, UserSpec, VariableScope,
+    ProgramKind, Query, RenameTable, ResourceGroupStatement, Revoke, RoleStatement, Signal, StatementHints,
+    TableName, Update, UserOptions, UserSpec, VariableScope,
 };
 use leafline_types::words::CheckDepth;
 
@@ -209,6 +209,8 @@ pub enum StatementKind {
         if_not_exists: bool,
         /// The accounts.
         users: Vec<UserSpec>,
+        /// DEFAULT ROLE: roles that the accounts get.
+        roles: Vec<AccountName>,
         /// The options for all of the accounts.
         options: UserOptions,
     },
@@ -234,6 +236,8 @@ pub enum StatementKind {
     Grant(Box<Grant>),
     /// REVOKE.
     Revoke(Box<Revoke>),
+    /// A statement about roles.
+    Role(Box<RoleStatement>),
     /// LOCK TABLES.
     LockTables(Vec<TableLock>),
     /// UNLOCK TABLES.
@@ -394,8 +398,8 @@ pub enum ShowKind {
     Privileges,
     /// PLUGINS.
     Plugins,
-    /// GRANTS [FOR account].
-    Grants(Option<AccountName>),
+    /// GRANTS [FOR account [USING roles]].
+    Grants(Option<AccountName>, Vec<AccountName>),
     /// CREATE USER account.
     CreateUser(AccountName),
     /// COLLATION.

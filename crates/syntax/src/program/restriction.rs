@@ -129,6 +129,7 @@ fn rank(kind: &StatementKind) -> Option<u8> {
         | RenameUser(_)
         | Grant(_)
         | Revoke(_)
+        | Role(_)
         | LockTables(_)
         | UnlockTables
         | Load(_) => COMMIT,

@@ -459,6 +459,9 @@ catalogue! {
     3513 "HY000" ER_INVALID_BITWISE_OPERANDS_SIZE invalid_bitwise_operands_size() "Binary operands of bitwise operators must be of equal length";
     3516 "HY000" ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE invalid_bitwise_aggregate_operands_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3522 "HY000" ER_PK_INDEX_CANT_BE_INVISIBLE primary_key_cannot_be_invisible() "A primary key index cannot be invisible";
+    3523 "HY000" ER_UNKNOWN_AUTHID unknown_authorization_id(user, host) "Unknown authorization ID `{user}`@`{host}`";
+    3530 "HY000" ER_ROLE_NOT_GRANTED role_not_granted(role, account) "{role} is not granted to {account}";
+    3532 "HY000" ER_RENAME_ROLE cannot_rename_role() "Renaming of a role identifier is forbidden";
     3568 "HY000" ER_UNRESOLVED_TABLE_LOCK unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
     3569 "HY000" ER_DUPLICATE_TABLE_LOCK duplicate_table_lock(table) "Table `{table}` appears in multiple locking clauses.";
     3572 "HY000" ER_LOCK_NOWAIT lock_not_available() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
@@ -484,6 +487,7 @@ catalogue! {
     3601 "HY000" ER_INVALID_NO_OF_ARGS too_many_arguments(function, count, max) "Too many arguments for function {function}: {count}; maximum allowed is {max}.";
     3602 "HY000" ER_FIELD_IN_GROUPING_NOT_GROUP_BY grouping_argument_not_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3619 "HY000" ER_ILLEGAL_PRIVILEGE_LEVEL illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
+    3628 "HY000" ER_MANDATORY_ROLE mandatory_role(role) "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     3637 "HY000" ER_NOT_HINT_UPDATABLE_VARIABLE not_hint_updatable(variable) "Variable '{variable}' cannot be set using SET_VAR hint.";
     3650 "HY000" ER_RESOURCE_GROUP_EXISTS resource_group_exists(name) "Resource Group '{name}' exists";
     3651 "HY000" ER_RESOURCE_GROUP_NOT_EXISTS no_such_resource_group(name) "Resource Group '{name}' does not exist.";
@@ -561,6 +565,7 @@ catalogue! {
     3978 "HY000" ER_FOREIGN_KEY_WITH_ATOMIC_CREATE_SELECT foreign_key_with_create_select() "Foreign key creation is not allowed with CREATE TABLE as SELECT statement.";
     3986 "HY000" ER_IMPLICIT_COMPARISON_FOR_JSON implicit_comparison_for_json() "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
     3995 "HY000" ER_CHARACTER_SET_MISMATCH character_set_mismatch(first, second, function) "Character set '{first}' cannot be used in conjunction with '{second}' in call to {function}.";
+    4027 "HY000" ER_ROLE_GRANTED_TO_ITSELF role_granted_to_itself(account, role) "User account {account} is directly or indirectly granted to the role {role}. The GRANT would create a loop";
     4028 "HY000" ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN table_without_visible_columns() "A table must have at least one visible column.";
     4031 "HY000" ER_CLIENT_INTERACTION_TIMEOUT client_interaction_timeout() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     4092 "HY000" ER_INNODB_MAX_ROW_VERSION too_many_row_versions(table) "Maximum row versions reached for table {table}. No more columns can be added or dropped instantly. Please use COPY/INPLACE.";

@@ -1,4 +1,4 @@
-//! MySQL's variables about things that Leafline lacks: replication and the binary log, roles, stored
+//! MySQL's variables about things that Leafline lacks: replication and the binary log, stored
 //! programs, full text, plugins. Their values are the ones that they have in a MySQL server that does not use
 //! these things.
 
@@ -12,7 +12,6 @@ const NULL: Constant = Constant::Null;
 
 /// The variables in the order of their names.
 pub(super) const VARIABLES: &[Variable] = &[
-    only("activate_all_roles_on_login", Shared, OFF),
     only("authentication_policy", Shared, Text("*,,")),
     only("automatic_sp_privileges", Shared, ON),
     only("binlog_cache_size", Shared, Number(32_768)),
@@ -82,7 +81,6 @@ pub(super) const VARIABLES: &[Variable] = &[
     only("log_slow_replica_statements", Shared, OFF),
     only("log_slow_slave_statements", Shared, OFF),
     only("log_statements_unsafe_for_binlog", Shared, ON),
-    only("mandatory_roles", Shared, Text("")),
     only("master_verify_checksum", Shared, OFF),
     only("max_binlog_cache_size", Shared, Number(18_446_744_073_709_547_520)),
     kept_number("max_binlog_size", Shared, (4096, 1_073_741_824), 1_073_741_824),

@@ -3,10 +3,12 @@
 use super::Constant::{self, Negative, Number, Text};
 use super::Scope::{Both, Session, Shared};
 use super::{
-    Variable, fact, kept_number, kept_switch, kept_word, on_off, only, settable, shared, shown, text, word,
+    Variable, fact, flag, kept_number, kept_switch, kept_word, on_off, only, settable, shared, shown, switch,
+    text, word,
 };
-use leafline_types::Value;
+use crate::accounts::mandatory_roles;
 use leafline_types::statement::MAX_KEPT_WARNINGS;
+use leafline_types::{MysqlError, Value};
 use rustix::process::{Resource, getrlimit};
 
 const ON: Constant = Constant::Switch(true);
@@ -14,6 +16,11 @@ const OFF: Constant = Constant::Switch(false);
 
 /// The variables in the order of their names.
 pub(super) const VARIABLES: &[Variable] = &[
+    shared(switch(
+        "activate_all_roles_on_login",
+        |s, _| on_off(s.activates_all_roles),
+        |s, v| flag("activate_all_roles_on_login", &v).map(|on| s.activates_all_roles = on),
+    )),
     fact("admin_address", Text("")),
     fact("admin_port", Number(0)),
     fact("admin_ssl_ca", Text("")),
@@ -91,6 +98,18 @@ pub(super) const VARIABLES: &[Variable] = &[
     only("log_timestamps", Shared, Text("UTC")),
     kept_switch("low_priority_updates", Both, false),
     fact("lower_case_file_system", OFF),
+    shared(settable(
+        "mandatory_roles",
+        |s, _| text(&s.mandatory_roles),
+        |s, v| {
+            let names = word(&v);
+            match v != Value::Null && mandatory_roles(&names).is_some() {
+                true => s.mandatory_roles = names.into(),
+                false => return Err(MysqlError::wrong_value_for_variable("mandatory_roles", names)),
+            }
+            Ok(())
+        },
+    )),
     only("max_connect_errors", Shared, Number(3)),
     fact("max_digest_length", Number(1024)),
     only("max_error_count", Both, Number(MAX_KEPT_WARNINGS as u64)),

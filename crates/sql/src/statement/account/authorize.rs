@@ -420,8 +420,8 @@ impl PrivilegeCheck<'_> {
             ShowKind::NotThere(NotThere::Replicas | NotThere::SlaveHosts) => {
                 self.of_any(&[Privilege::ReplicationSlave])
             }
-            ShowKind::Grants(None) => Ok(()),
-            ShowKind::Grants(Some(account)) | ShowKind::CreateUser(account) => match self.is_own(account) {
+            ShowKind::Grants(None, _) => Ok(()),
+            ShowKind::Grants(Some(account), _) | ShowKind::CreateUser(account) => match self.is_own(account) {
                 true => Ok(()),
                 false => self.session.login.access.check_database(Privilege::Select, SYSTEM_DATABASE),
             },
@@ -456,6 +456,10 @@ impl PrivilegeCheck<'_> {
 
     fn of_setting(&self, item: &SetItem) -> Result<(), MysqlError> {
         match item {
+            SetItem::System { scope, name, .. } if name.value.eq_ignore_ascii_case("mandatory_roles") => {
+                self.of_scope(*scope)?;
+                self.of_any(&[Privilege::RoleAdmin])
+            }
             SetItem::System { scope, .. } | SetItem::Transaction { scope, .. } => self.of_scope(*scope),
             SetItem::Password { account: Some(account), .. } if !self.is_own(account) => {
                 self.of_any(&[Privilege::CreateUser])

@@ -93,7 +93,7 @@ impl Level {
     ///
     /// # Errors
     /// 1045 on everything, 1044 on databases, 1142 on a table, 1227 for a dynamic privilege.
-    fn check(&self, accounts: &Accounts, access: &Access, named: Privileges) -> Result<(), MysqlError> {
+    fn check(&self, access: &Access, named: Privileges) -> Result<(), MysqlError> {
         let held = self.held(access);
         let fixed = (named - Privileges::DYNAMIC) | Privilege::GrantOption;
         if access.is_unlimited() {
@@ -115,9 +115,7 @@ impl Level {
                 }
             }
         }
-        let set = accounts.set();
-        let grantable = set.accounts.get(&access.account()).map_or(Privileges::NONE, |own| own.grantable);
-        match ((named & Privileges::DYNAMIC) - grantable).is_empty() {
+        match ((named & Privileges::DYNAMIC) - access.grantable()).is_empty() {
             true => Ok(()),
             false => Err(MysqlError::specific_access_denied("GRANT OPTION")),
         }
@@ -143,9 +141,9 @@ impl Accounts {
         let mut named = level.named(&grant.privileges)?;
         if let PrivilegeList::All = grant.privileges {
             // ALL means only those dynamic privileges that the session may grant, as in MySQL.
-            named = self.of_dynamic_grantable(&session.login.access, named);
+            named = Accounts::of_dynamic_grantable(&session.login.access, named);
         }
-        level.check(self, &session.login.access, named)?;
+        level.check(&session.login.access, named)?;
         check_names(session, &level, named)?;
         if grant.with_grant_option {
             named |= Privilege::GrantOption.into();
@@ -162,13 +160,8 @@ impl Accounts {
     }
 
     /// Removes from `named` the dynamic privileges that the session may not grant.
-    fn of_dynamic_grantable(&self, access: &Access, named: Privileges) -> Privileges {
-        if access.is_unlimited() {
-            return named;
-        }
-        let set = self.set();
-        let grantable = set.accounts.get(&access.account()).map_or(Privileges::NONE, |own| own.grantable);
-        named - (Privileges::DYNAMIC - grantable)
+    fn of_dynamic_grantable(access: &Access, named: Privileges) -> Privileges {
+        named - (Privileges::DYNAMIC - access.grantable())
     }
 
     /// Runs REVOKE.
@@ -187,10 +180,10 @@ impl Accounts {
         };
         match (&level, &revoke.privileges) {
             (Some(level @ Level::Everything), PrivilegeList::All) => {
-                let named = self.of_dynamic_grantable(&session.login.access, named);
-                level.check(self, &session.login.access, named)?;
+                let named = Accounts::of_dynamic_grantable(&session.login.access, named);
+                level.check(&session.login.access, named)?;
             }
-            (Some(level), _) => level.check(self, &session.login.access, named)?,
+            (Some(level), _) => level.check(&session.login.access, named)?,
             // As in MySQL, the session must be allowed to make accounts or to change the grant tables.
             (None, _) if session.login.access.on_database("mysql").has(Privilege::Update) => {}
             (None, _) => session.login.access.check_any(&[Privilege::CreateUser])?,

@@ -5,11 +5,15 @@
 //! | `authorize` | the check of a statement's privileges before it runs |
 //! | `users` | CREATE USER, ALTER USER, DROP USER, RENAME USER, SET PASSWORD |
 //! | `grants` | GRANT and REVOKE |
+//! | `roles` | statements about roles |
+//! | `role_grants` | the rules that these share with CREATE USER |
 //! | `restored` | INSERT into the grant tables |
 
 mod authorize;
 mod grants;
 mod restored;
+mod role_grants;
+mod roles;
 mod users;
 
 pub(crate) use authorize::{authorize, authorize_kill};

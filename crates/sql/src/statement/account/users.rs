@@ -1,7 +1,9 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER and SET PASSWORD. Each statement changes all of its accounts or none.
 
+use super::role_grants::{check_admin, check_known, check_not_mandatory, grant};
 use crate::accounts::grant_tables::{MAX_HOST, MAX_USER};
 use crate::accounts::password::{AuthPlugin, StoredPassword};
+use crate::accounts::roles::id_of;
 use crate::accounts::set::{Account, AccountSet, Secret};
 use crate::accounts::{Access, Accounts, Privilege};
 use crate::session::Session;
@@ -11,7 +13,7 @@ use leafline_syntax::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
 use leafline_types::{DateTime, MysqlError};
 
 /// Error 1470 for a name that is too long.
-fn check_name(id: &AccountId) -> Result<(), MysqlError> {
+pub(super) fn check_name(id: &AccountId) -> Result<(), MysqlError> {
     for (text, what, most) in [(&id.user, "user name", MAX_USER), (&id.host, "host name", MAX_HOST)] {
         if text.chars().count() > most || (what == "host name" && !text.is_ascii()) {
             return Err(MysqlError::wrong_string_length(text, what, most));
@@ -95,17 +97,34 @@ impl Account {
     }
 }
 
+/// Grants the roles of CREATE USER .. DEFAULT ROLE and makes them default roles.
+fn give_default_roles(
+    session: &Session,
+    set: &mut AccountSet,
+    id: &AccountId,
+    roles: &[AccountName],
+) -> Result<(), MysqlError> {
+    for role in roles.iter().map(id_of) {
+        check_known(set, &role)?;
+        check_admin(session, set, &role)?;
+        check_may_change(&session.login.access, set, &role)?;
+        grant(set, (&role, id), false)?;
+        set.roles.add_default(id, &role);
+    }
+    Ok(())
+}
+
 impl Accounts {
     /// Runs CREATE USER.
     ///
     /// # Errors
-    /// 1396 for an account that exists; 1470, 1524, 1819, 1827 for a wrong name, plugin or password; errors of the engine.
+    /// 1396 for an account that exists; 3523 and 1227 for a role that does not, or that the session may not grant; 1470, 1524, 1819, 1827 for a wrong name, plugin or password; errors of the engine.
     pub(crate) fn create(
         &self,
         session: &mut Session,
         if_not_exists: bool,
         users: &[UserSpec],
-        options: UserOptions,
+        (roles, options): (&[AccountName], UserOptions),
     ) -> Result<(), MysqlError> {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
@@ -126,7 +145,8 @@ impl Accounts {
             let password = password.unwrap_or_else(|| StoredPassword::none(self.default_plugin));
             let mut account = Account { changed: now, ..Account::new(password) };
             apply(&mut account, options);
-            set.accounts.insert(id, account);
+            set.accounts.insert(id.clone(), account);
+            give_default_roles(session, &mut set, &id, roles)?;
         }
         failed.check("CREATE USER")?;
         self.put(set, &alone)
@@ -197,7 +217,8 @@ impl Accounts {
     /// Runs DROP USER. Open sessions of the accounts have no privileges from their next statement on.
     ///
     /// # Errors
-    /// 1396 for an account that does not exist; 1227 for one that the session may not change; errors of the engine.
+    /// 1396 for an account that does not exist; 1227 for one that the session may not change; 3628 for a mandatory role; errors
+    /// of the engine.
     pub(crate) fn drop_users(
         &self,
         session: &mut Session,
@@ -211,6 +232,7 @@ impl Accounts {
         for user in users {
             let id = session.login.access.account_of(user);
             check_may_change(&session.login.access, &set, &id)?;
+            check_not_mandatory(session, &id)?;
             match set.accounts.contains_key(&id) {
                 true => set.remove(&id),
                 false if if_exists => session.warnings.note(MysqlError::user_does_not_exist(&id)),
@@ -224,7 +246,7 @@ impl Accounts {
     /// Runs RENAME USER.
     ///
     /// # Errors
-    /// 1396 for an account that does not exist, or a name that is taken; 1227 for an account that the session may not change; 1470
+    /// 1396 for an account that does not exist, or a name that is taken; 3532 for a role; 1227 for an account that the session may not change; 1470
     /// for a name that is too long; errors of the engine.
     pub(crate) fn rename(
         &self,
@@ -239,6 +261,9 @@ impl Accounts {
             let (from, to) = (session.login.access.account_of(from), session.login.access.account_of(to));
             check_name(&to)?;
             check_may_change(&session.login.access, &set, &from)?;
+            if set.roles.is_role(&from) || session.instance.role_rules().mandatory.contains(&from) {
+                return Err(MysqlError::cannot_rename_role());
+            }
             match set.accounts.contains_key(&from) && !set.accounts.contains_key(&to) {
                 true => set.rename(&from, &to),
                 false => failed.push(&from),
