@@ -7,7 +7,7 @@ use super::remote::Client;
 use super::size::Size;
 use super::socket;
 use leafline::{Connection, Database, Error};
-use leafline_sql::{Outcome, OwnFiles};
+use leafline_sql::{Outcome, OwnFiles, RowStream, Session};
 use leafline_types::TextColumns;
 use std::ops::Range;
 use std::path::Path;
@@ -99,7 +99,7 @@ impl Link {
         }
     }
 
-    /// Runs a statement and passes each of its rows to `row`.
+    /// Runs a statement and passes each of its rows to `row`; of CALL the rows of all results.
     ///
     /// # Errors
     /// Errors of the statement, of the connection, and of `row`; after the latter the connection is unusable.
@@ -108,33 +108,27 @@ impl Link {
         sql: &str,
         row: &mut dyn FnMut(Cells<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut places = Vec::new();
         match self {
             Link::Own(connection) => {
                 let session = connection.session();
-                let Outcome::Rows(mut stream) = session.execute_with_files(sql, &mut OwnFiles)? else {
-                    return Ok(());
-                };
-                let types = stream.types();
-                let mut bytes = Vec::new();
-                while let Some(batch) = stream.next_batch(session)? {
-                    let values = TextColumns::new(&batch, &types);
-                    for at in 0..batch.rows {
-                        bytes.clear();
-                        places.clear();
-                        for column in 0..types.len() {
-                            let start = bytes.len();
-                            let there = values.append(at, column, &mut bytes);
-                            places.push(there.then_some(start..bytes.len()));
-                        }
-                        row(Cells { bytes: &bytes, places: &places })?;
+                let mut next = Some(session.execute_with_files(sql, &mut OwnFiles)?);
+                while let Some(outcome) = next {
+                    if let Outcome::Rows(stream) = outcome {
+                        pass(stream, session, row)?;
                     }
+                    next = session.next_result()?;
                 }
             }
             Link::Server(client) => {
+                let mut places = Vec::new();
                 let mut answer = client.query(sql)?;
-                while answer.next(&mut places)? {
-                    row(Cells { bytes: answer.bytes(), places: &places })?;
+                loop {
+                    while answer.next(&mut places)? {
+                        row(Cells { bytes: answer.bytes(), places: &places })?;
+                    }
+                    if !answer.next_result()? {
+                        break;
+                    }
                 }
             }
         }
@@ -161,6 +155,30 @@ impl Link {
         })?;
         value.ok_or_else(|| Failure::Message(format!("no answer to {sql}")))
     }
+}
+
+/// Passes each row of a result in this process to `row`.
+fn pass(
+    mut stream: RowStream,
+    session: &mut Session,
+    row: &mut dyn FnMut(Cells<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let types = stream.types();
+    let (mut bytes, mut places) = (Vec::new(), Vec::new());
+    while let Some(batch) = stream.next_batch(session)? {
+        let values = TextColumns::new(&batch, &types);
+        for at in 0..batch.rows {
+            bytes.clear();
+            places.clear();
+            for column in 0..types.len() {
+                let start = bytes.len();
+                let there = values.append(at, column, &mut bytes);
+                places.push(there.then_some(start..bytes.len()));
+            }
+            row(Cells { bytes: &bytes, places: &places })?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns a name in backquotes.

@@ -14,7 +14,7 @@ pub struct Client {
     address: String,
 }
 
-/// A server's answer to a statement. Its rows have to be read to the end before the next statement.
+/// A server's answer to a statement. All rows of all its results have to be read before the next statement.
 pub struct Answer<'c> {
     /// None of a statement that gives none.
     rows: Option<client::Rows<'c>>,
@@ -70,7 +70,7 @@ impl Client {
             client::Answer::Done(_) => None,
             client::Answer::Rows(rows) => Some(rows),
             client::Answer::WantsFile(_) => {
-                return Err(failure(address, ClientError::Unusable("it asks for a file".into())));
+                return Err(wants_file(address));
             }
         };
         Ok(Answer { rows, address })
@@ -89,10 +89,28 @@ impl Answer<'_> {
         }
     }
 
+    /// Goes on to the next result of the statement, and skips the rest of this one. False if there is none with rows.
+    ///
+    /// # Errors
+    /// The server's; the connection's.
+    pub fn next_result(&mut self) -> Result<bool, Failure> {
+        let Some(rows) = self.rows.take() else { return Ok(false) };
+        match rows.next_result().map_err(|error| failure(self.address, error))? {
+            Some(client::Answer::Rows(rows)) => self.rows = Some(rows),
+            Some(client::Answer::Done(_)) | None => {}
+            Some(client::Answer::WantsFile(_)) => return Err(wants_file(self.address)),
+        }
+        Ok(self.rows.is_some())
+    }
+
     /// The bytes of the row.
     pub fn bytes(&self) -> &[u8] {
         self.rows.as_ref().map_or(&[], client::Rows::bytes)
     }
+}
+
+fn wants_file(address: &str) -> Failure {
+    failure(address, ClientError::Unusable("it asks for a file".into()))
 }
 
 fn failure(address: &str, error: ClientError) -> Failure {

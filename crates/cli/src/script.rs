@@ -2,11 +2,14 @@
 //!
 //! A statement ends at `;`, `\g` or `\G` (rows one column a line), outside of strings, quoted names and comments.
 //! Comments in front of a statement are dropped, those inside are kept: they may be hints. At the start of a
-//! statement a line may be a command: `help`, `quit`, `exit`, `source FILE`, `timing on|off`, `use DATABASE`; the
-//! short forms `\h`, `\?`, `\q`, `\. FILE`, `\u DATABASE` and `\c` (drop what was typed) work everywhere outside of
-//! quotes.
+//! statement a line may be a command: `help`, `quit`, `exit`, `source FILE`, `timing on|off`, `use DATABASE`,
+//! `delimiter XX`; the short forms `\h`, `\?`, `\q`, `\. FILE`, `\u DATABASE`, `\d XX` and `\c` (drop what was typed)
+//! work everywhere outside of quotes.
+//!
+//! `delimiter` replaces the `;`, as in the mysql client: until then semicolons separate the statements of a text that
+//! ends at the delimiter. Without it, semicolons in the body of a stored program belong to the program.
 
-use leafline_syntax::LexMode;
+use leafline_syntax::{LexMode, is_open_program, split_statements};
 
 /// A statement or a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,14 +56,28 @@ enum State {
     Comment,
 }
 
+/// The delimiter at first.
+const SEMICOLON: &str = ";";
+
 /// Splits lines into items.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub struct Reader {
     text: String,
     state: State,
+    /// The text that ends a statement.
+    delimiter: String,
+    /// The place in `text` behind the last semicolon of the stored program that it begins.
+    part: usize,
     /// The number of lines read.
     lines: usize,
     first_line: usize,
+}
+
+impl Default for Reader {
+    fn default() -> Reader {
+        let (text, state) = (String::new(), State::Plain);
+        Reader { text, state, delimiter: SEMICOLON.to_owned(), part: 0, lines: 0, first_line: 0 }
+    }
 }
 
 impl Reader {
@@ -69,9 +86,9 @@ impl Reader {
         self.lines += 1;
         let mut items = Vec::new();
         if self.is_empty()
-            && let Some(item) = self.command_line(line)
+            && let Some(items) = self.command_line(line)
         {
-            return vec![item];
+            return items;
         }
         let bytes = line.as_bytes();
         let mut start = 0;
@@ -89,6 +106,15 @@ impl Reader {
                         start = at + 1;
                     }
                 }
+                (State::Plain, _) if line.get(at..).is_some_and(|rest| rest.starts_with(&self.delimiter)) => {
+                    self.append(&line[start..at]);
+                    at += self.delimiter.len();
+                    start = at;
+                    if !self.is_inside_program(mode) {
+                        items.extend(self.take(false, mode));
+                    }
+                    continue;
+                }
                 (State::Plain, b'\'' | b'"' | b'`') => self.state = State::Quoted(byte),
                 (State::Plain, b'/') if next == Some(b'*') => {
                     self.state = State::Comment;
@@ -96,11 +122,6 @@ impl Reader {
                 }
                 (State::Plain, b'#') => break,
                 (State::Plain, b'-') if next == Some(b'-') && ends_dashes(bytes.get(at + 2)) => break,
-                (State::Plain, b';') => {
-                    self.append(&line[start..at]);
-                    items.extend(self.take(false));
-                    start = at + 1;
-                }
                 (State::Plain, b'\\') => {
                     self.append(&line[start..at]);
                     let rest = line.get(at + 1..).unwrap_or_default();
@@ -109,11 +130,15 @@ impl Reader {
                         break;
                     };
                     let argument = &rest[letter.len_utf8()..];
+                    if letter == 'd' {
+                        items.extend(self.set_delimiter(argument));
+                        return items;
+                    }
                     if matches!(letter, '.' | 'u') {
                         items.push(with_argument(letter, argument));
                         return items;
                     }
-                    items.extend(self.short_command(letter));
+                    items.extend(self.short_command(letter, mode));
                     at += letter.len_utf8();
                     start = at + 1;
                 }
@@ -132,22 +157,21 @@ impl Reader {
         items
     }
 
-    /// Returns the last statement, whose end may be missing, after the last line.
-    pub fn finish(&mut self) -> Option<Statement> {
+    /// Returns the last statement, whose end may be missing, after the last line; behind another delimiter than `;`
+    /// there may be several.
+    pub fn finish(&mut self, mode: LexMode) -> Vec<Item> {
         let is_comment = self.state == State::Comment && self.is_comment_only("");
         self.state = State::Plain;
         if is_comment {
             self.text.clear();
         }
-        match self.take(false) {
-            Some(Item::Statement(statement)) => Some(statement),
-            _ => None,
-        }
+        self.take(false, mode)
     }
 
     /// Drops the unfinished statement.
     pub fn clear(&mut self) {
         self.text.clear();
+        self.part = 0;
         self.state = State::Plain;
     }
 
@@ -184,13 +208,52 @@ impl Reader {
         }
     }
 
-    fn take(&mut self, vertical: bool) -> Option<Item> {
+    /// Returns the statement that ends here, or the statements if the delimiter is not `;`.
+    fn take(&mut self, vertical: bool, mode: LexMode) -> Vec<Item> {
+        self.part = 0;
         let text = std::mem::take(&mut self.text);
-        let sql = text.trim_end();
-        if sql.is_empty() {
-            return None;
+        let whole = text.trim_end();
+        if whole.is_empty() {
+            return Vec::new();
         }
-        Some(Item::Statement(Statement { sql: sql.to_owned(), line: self.first_line, vertical }))
+        let parts = if self.delimiter == SEMICOLON { vec![whole] } else { split_statements(whole, mode) };
+        let (mut behind, mut line) = (0, self.first_line);
+        let statement = |sql: &str| {
+            let rest = whole.get(behind..).unwrap_or_default();
+            let at = rest.find(sql).unwrap_or_default();
+            line += rest.get(..at).unwrap_or_default().matches('\n').count();
+            let statement = Statement { sql: sql.to_owned(), line, vertical };
+            line += sql.matches('\n').count();
+            behind += at + sql.len();
+            Item::Statement(statement)
+        };
+        parts.into_iter().map(statement).collect()
+    }
+
+    /// Whether a semicolon behind the text belongs to a stored program; adds it then.
+    fn is_inside_program(&mut self, mode: LexMode) -> bool {
+        if self.delimiter != SEMICOLON || self.text.is_empty() {
+            return false;
+        }
+        self.text.push(';');
+        let is_inside = is_open_program(&self.text, self.part, mode);
+        match is_inside {
+            true => self.part = self.text.len(),
+            false => drop(self.text.pop()),
+        }
+        is_inside
+    }
+
+    /// Takes the argument of `delimiter`: its first word, which may be quoted. Returns a complaint if there is none.
+    fn set_delimiter(&mut self, argument: &str) -> Option<Item> {
+        let word = argument.split_whitespace().next().unwrap_or_default();
+        let inside = |quote| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+        let word = ['\'', '"', '`'].into_iter().find_map(inside).unwrap_or(word);
+        if word.is_empty() || word.contains('\\') {
+            return Some(Item::Command(Command::Usage("delimiter XX, without a backslash")));
+        }
+        self.delimiter = word.to_owned();
+        None
     }
 
     /// Whether the unfinished text, with `piece`, is only a comment without a meaning: neither a hint nor executed.
@@ -201,23 +264,28 @@ impl Reader {
         begun.starts_with("/*") && !kept && !inside
     }
 
-    fn short_command(&mut self, letter: char) -> Option<Item> {
-        match letter {
-            'g' => self.take(false),
-            'G' => self.take(true),
+    fn short_command(&mut self, letter: char, mode: LexMode) -> Vec<Item> {
+        let command = match letter {
+            'g' | 'G' => return self.take(letter == 'G', mode),
             'c' => {
                 self.clear();
-                None
+                return Vec::new();
             }
-            'h' | '?' => Some(Item::Command(Command::Help)),
-            'q' => Some(Item::Command(Command::Quit)),
-            other => Some(Item::Command(Command::Unknown(other))),
-        }
+            'h' | '?' => Command::Help,
+            'q' => Command::Quit,
+            other => Command::Unknown(other),
+        };
+        vec![Item::Command(command)]
     }
 
-    /// Returns the command that a whole line is, if it is one.
-    fn command_line(&mut self, line: &str) -> Option<Item> {
+    /// Returns the items of a whole line that is a command.
+    fn command_line(&mut self, line: &str) -> Option<Vec<Item>> {
         let line = line.trim();
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        if word.eq_ignore_ascii_case("delimiter") {
+            return Some(self.set_delimiter(rest).into_iter().collect());
+        }
+        let line = line.strip_suffix(&*self.delimiter).unwrap_or(line);
         let line = line.strip_suffix(';').unwrap_or(line).trim_end();
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
@@ -226,12 +294,12 @@ impl Reader {
             "quit" | "exit" if rest.is_empty() => Command::Quit,
             "clear" if rest.is_empty() => {
                 self.clear();
-                return None;
+                return Some(Vec::new());
             }
-            "source" => return Some(with_argument('.', rest)),
+            "source" => return Some(vec![with_argument('.', rest)]),
             "use" if !rest.is_empty() && !rest.contains(';') => {
                 let sql = format!("USE {rest}");
-                return Some(Item::Statement(Statement { sql, line: self.lines, vertical: false }));
+                return Some(vec![Item::Statement(Statement { sql, line: self.lines, vertical: false })]);
             }
             "timing" => match rest.to_ascii_lowercase().as_str() {
                 "on" => Command::Timing(true),
@@ -240,7 +308,7 @@ impl Reader {
             },
             _ => return None,
         };
-        Some(Item::Command(command))
+        Some(vec![Item::Command(command)])
     }
 }
 
@@ -269,7 +337,7 @@ mod tests {
         let mut reader = Reader::default();
         let mut items: Vec<Item> =
             script.lines().flat_map(|line| reader.feed(line, LexMode::default())).collect();
-        items.extend(reader.finish().map(Item::Statement));
+        items.extend(reader.finish(LexMode::default()));
         let show = |item| match item {
             Item::Statement(s) => format!("{}:{}{}", s.line, s.sql, if s.vertical { "\\G" } else { "" }),
             Item::Command(command) => format!("{command:?}"),
@@ -317,6 +385,43 @@ mod tests {
             read("SELECT 1 \\c SELECT 2;\n\\. x.sql\n\\u db\n\\z"),
             ["1:SELECT 2", "Source(\"x.sql\")", "0:USE db", "Unknown('z')"]
         );
+    }
+
+    #[test]
+    fn a_delimiter_replaces_the_semicolon() {
+        let script = "DELIMITER //\nCREATE PROCEDURE p()\nBEGIN\nSELECT '//', 1; -- //\nEND; //\n\
+                      SELECT 1;\nSELECT 2\n// SELECT 3//\nuse d//\ndelimiter ;\nSELECT 4; SELECT 5";
+        let items = [
+            "2:CREATE PROCEDURE p()\nBEGIN\nSELECT '//', 1; -- //\nEND",
+            "6:SELECT 1",
+            "7:SELECT 2",
+            "8:SELECT 3",
+            "9:USE d",
+            "11:SELECT 4",
+            "11:SELECT 5",
+        ];
+        assert_eq!(read(script), items);
+        assert_eq!(read("Delimiter '$$' x\nSELECT 1; $$\n\\d ;\nSELECT 2;"), ["2:SELECT 1", "4:SELECT 2"]);
+        assert_eq!(read("DELIMITER ;;\nSELECT 1;;\nSELECT 2\\G"), ["2:SELECT 1", "3:SELECT 2\\G"]);
+        assert_eq!(read("SELECT\ndelimiter;"), ["1:SELECT\ndelimiter"]);
+        let usage = "Usage(\"delimiter XX, without a backslash\")";
+        assert_eq!(read("delimiter\ndelimiter \\\nSELECT 1;"), [usage, usage, "3:SELECT 1"]);
+    }
+
+    #[test]
+    fn a_stored_program_ends_with_its_body() {
+        let script =
+            "CREATE PROCEDURE p()\nBEGIN\n  SELECT ';'; IF 1 THEN\n SELECT 2; END IF;\nEND; SELECT 3;";
+        let program = "1:CREATE PROCEDURE p()\nBEGIN\n  SELECT ';'; IF 1 THEN\n SELECT 2; END IF;\nEND";
+        assert_eq!(read(script), [program, "5:SELECT 3"]);
+        let wrong = "CREATE PROCEDURE p() BEGIN SELEC 1; SELECT 2; END; SELECT 3;";
+        assert_eq!(read(wrong), ["1:CREATE PROCEDURE p() BEGIN SELEC 1; SELECT 2; END", "1:SELECT 3"]);
+        assert_eq!(read("CREATE PROCEDURE p() BEGIN SELECT 1; \\c SELECT 2;"), ["1:SELECT 2"]);
+        let mut reader = Reader::default();
+        assert_eq!(reader.feed("CREATE PROCEDURE p() BEGIN SELECT 1;", LexMode::default()), []);
+        assert!(!reader.is_empty() && reader.continuation() == "->");
+        assert_eq!(reader.feed("END;", LexMode::default()).len(), 1);
+        assert!(reader.is_empty());
     }
 
     #[test]

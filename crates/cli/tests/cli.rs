@@ -91,6 +91,23 @@ fn formats() {
 }
 
 #[test]
+fn stored_programs_are_created_and_all_results_of_calls_are_written() {
+    let (_holder, dir) = directory();
+    let created = "CREATE DATABASE d; USE d;
+        CREATE PROCEDURE p() BEGIN SELECT 1 AS a; SELECT 2 AS b; SELECT 3 AS c WHERE FALSE; SET @x = 4; END;
+        DELIMITER //\nCREATE PROCEDURE q(OUT x INT)\nBEGIN\n  CALL p();\n  SET x = 5;\nEND //\n
+        CALL q(@y); SELECT @x, @y//";
+    let (code, out, err) = script(&dir, &[], created);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(out, "a\n1\nb\n2\nc\n@x\t@y\n4\t5\n");
+    let failing =
+        "USE d; CREATE PROCEDURE r() BEGIN SELECT 1 AS a; SELECT no FROM nowhere; END; CALL r(); SELECT 6;";
+    let (code, out, err) = script(&dir, &[], failing);
+    assert_eq!((code, out.as_str()), (1, "a\n1\n"));
+    assert!(err.contains("ERROR 1146"), "{err}");
+}
+
+#[test]
 fn an_error_ends_a_script_unless_it_is_forced() {
     let (_holder, dir) = directory();
     let text = "CREATE DATABASE d;\nSELEC 1;\nCREATE TABLE d.t (a INT);\nSELECT * FROM d.u;\nSELECT 7;";

@@ -80,7 +80,7 @@ pub use privilege::{Privilege, Privileges, Reach};
 pub use quoted::quoted;
 pub use reserved::is_reserved;
 pub use reserved::reserved_words;
-pub use split::split_statements;
+pub use split::{is_open_program, split_statements};
 pub use text_format::TextFormat;
 
 use leafline_types::CancelToken;

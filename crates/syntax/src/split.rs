@@ -44,6 +44,47 @@ pub fn split_statements(sql: &str, mode: LexMode) -> Vec<&str> {
     }
 }
 
+/// Whether the semicolon at the end of `text` belongs to a stored program that `text` begins, so that more of it
+/// follows. For readers who get a script in pieces; others call [`split_statements`]. `part` is the place behind the
+/// program's semicolon before, or 0. A program that cannot be parsed ends where its BEGINs and CASEs have their ENDs.
+pub fn is_open_program(text: &str, part: usize, mode: LexMode) -> bool {
+    let mut lexer = Lexer::new(text, mode);
+    let first = lexer.next_token();
+    if !(Programs { sql: text, mode, tokens: Vec::new() }).is_program(first, lexer) {
+        return false;
+    }
+    // Only a list of statements has semicolons, and behind the last there is an END, or UNTIL and END.
+    let last = text.get(part..).unwrap_or_default();
+    let begins = Lexer::new(last, mode).next_token().span.text(last);
+    if part > 0 && !["END", "UNTIL"].iter().any(|word| begins.eq_ignore_ascii_case(word)) {
+        return true;
+    }
+    let tokens = tokenize(text, mode);
+    let at = tokens.partition_point(|token| token.span.start < first.span.start);
+    let mut parser = Parser::at(text, mode, ParseLimits::default(), (tokens, at));
+    let ends = parser.program_end().is_ok();
+    if ends || parser.at_end() {
+        return !ends;
+    }
+    has_open_block(text, &parser.into_tokens())
+}
+
+/// Whether a text has more BEGINs and CASEs than ENDs of them.
+fn has_open_block(text: &str, tokens: &[Token]) -> bool {
+    let (mut open, mut is_end) = (0_i64, false);
+    for token in tokens.iter().filter(|token| token.kind == TokenKind::Word) {
+        let is = |word: &str| token.span.text(text).eq_ignore_ascii_case(word);
+        // `END CASE` closes a CASE; END with another word closes a statement that is not counted.
+        if std::mem::replace(&mut is_end, is("END")) {
+            open += i64::from(["IF", "LOOP", "REPEAT", "WHILE"].into_iter().any(is));
+        } else {
+            open += i64::from(is("BEGIN") || is("CASE"));
+        }
+        open -= i64::from(is_end);
+    }
+    open > 0
+}
+
 /// Finds the ends of stored programs in a script.
 struct Programs<'a> {
     sql: &'a str,
@@ -130,6 +171,38 @@ mod tests {
             "CREATE PROCEDURE p() BEGIN SELECT 1; WRONG; END; SELECT 1",
         ];
         assert_eq!(split_statements(&programs.join(" ; "), LexMode::default()), programs);
+    }
+
+    #[test]
+    fn a_program_in_pieces_is_open_until_its_end() {
+        let pieces = |script: &str| {
+            let (mut text, mut part) = (String::new(), 0);
+            let open = |piece: &str| {
+                text.push_str(piece);
+                text.push(';');
+                let open = is_open_program(&text, part, LexMode::default());
+                part = text.len();
+                open
+            };
+            script.split(';').map(open).collect::<Vec<_>>()
+        };
+        for script in [
+            "CREATE PROCEDURE p() BEGIN SELECT 1; IF 1 THEN SELECT 2; END IF; END",
+            "CREATE DEFINER = CURRENT_USER PROCEDURE p() l: BEGIN BEGIN END; END l",
+            "CREATE FUNCTION f(begin INT) RETURNS INT RETURN IF(begin, 1, CASE 1 WHEN 1 THEN 2 END)",
+            "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO REPEAT SELECT 1; UNTIL 1 END REPEAT",
+            "CREATE TRIGGER t BEFORE INSERT ON t FOR EACH ROW IF 1 THEN SET NEW.a = 1; ELSE SET NEW.a = 2; END IF",
+            "CREATE PROCEDURE p() BEGIN WRONG 1; CASE 1 WHEN 1 THEN SELECT 1; END CASE; IF 1 THEN x; END IF; END",
+            "CREATE PROCEDURE p() SELEC 1",
+            "CREATE PROCEDURE p()",
+            "CREATE TABLE t (a INT)",
+            "SELECT 1",
+            "BEGIN",
+        ] {
+            let open = pieces(script);
+            let last = open.len() - 1;
+            assert!(open.iter().enumerate().all(|(at, open)| *open == (at < last)), "{script}: {open:?}");
+        }
     }
 
     #[test]

@@ -65,10 +65,12 @@ impl<'r, W: Write> Batch<'r, W> {
                 }
             }
         }
-        match reader.finish() {
-            Some(statement) => self.item(Item::Statement(statement)),
-            None => Ok(Next::GoOn),
+        for item in reader.finish(self.runner.session.settings().lex_mode()) {
+            if let Next::Quit = self.item(item)? {
+                return Ok(Next::Quit);
+            }
         }
+        Ok(Next::GoOn)
     }
 
     fn item(&mut self, item: Item) -> Result<Next, Failure> {

@@ -30,6 +30,7 @@ A statement ends with ; (or \\g); with \\G its rows are shown one column a line.
   \\c              forgets what was typed of a statement (Ctrl-C too)
   use NAME        makes a database the current one
   source FILE     runs the statements in a file (\\. FILE)
+  delimiter XX    ends statements with XX instead of ; (\\d XX), for the bodies of stored programs
   timing on|off   whether results tell how long they took
 Ctrl-C stops a running statement. Tab completes keywords and the names of databases, tables and columns.
 SHOW DATABASES; SHOW TABLES; SHOW COLUMNS FROM t; SHOW STATUS; EXPLAIN SELECT ..; EXPLAIN ANALYZE SELECT ..;

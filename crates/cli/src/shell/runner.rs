@@ -61,11 +61,12 @@ impl RunError {
 
 impl Runner {
     /// Makes a runner that shows results in `format`.
-    pub fn new(session: Session, interrupts: Interrupts, format: Format, headings: bool) -> Runner {
+    pub fn new(mut session: Session, interrupts: Interrupts, format: Format, headings: bool) -> Runner {
+        session.allow_several_results(true);
         Runner { session, summaries: false, timing: true, format, headings, interrupts }
     }
 
-    /// Runs a statement, and writes its rows or a summary to `out`.
+    /// Runs a statement, and writes its rows or a summary to `out`, for each of its results.
     pub fn run(&mut self, statement: &Statement, out: &mut dyn Write) -> Result<(), RunError> {
         self.interrupts.begin(self.session.cancel_token());
         let result = self.run_and_write(statement, out);
@@ -76,18 +77,41 @@ impl Runner {
     }
 
     fn run_and_write(&mut self, statement: &Statement, out: &mut dyn Write) -> Result<(), RunError> {
-        let begun = Instant::now();
+        let mut begun = Instant::now();
         let database = self.session.database().map(str::to_owned);
         let watched = Watched::begin(&self.session);
         let outcome = self.session.execute_with_files(&statement.sql, &mut OwnFiles);
         drop(watched);
-        match outcome? {
+        let mut next = Some(outcome?);
+        while let Some(outcome) = next {
+            let written = self.write(outcome, statement, (begun, database.as_deref()), out);
+            if written.is_err() {
+                self.session.give_up_results();
+            }
+            written?;
+            if !self.session.has_more_results() {
+                break;
+            }
+            begun = Instant::now();
+            let watched = Watched::begin(&self.session);
+            next = self.session.next_result()?;
+            drop(watched);
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Writes a result of a statement, which began, or went on, at a time and in a database.
+    fn write(
+        &mut self,
+        outcome: Outcome,
+        statement: &Statement,
+        (begun, database): (Instant, Option<&str>),
+        out: &mut dyn Write,
+    ) -> Result<(), RunError> {
+        match outcome {
             Outcome::Done(done) if self.summaries => {
                 let took = begun.elapsed();
-                if database.as_deref() != self.session.database()
-                    && done.affected == 0
-                    && is_use(&statement.sql)
-                {
+                if database != self.session.database() && done.affected == 0 && is_use(&statement.sql) {
                     writeln!(out, "Database changed")?;
                 } else {
                     let text = done_text(&done);
@@ -109,7 +133,7 @@ impl Runner {
                 }
             }
         }
-        Ok(out.flush()?)
+        Ok(())
     }
 
     /// Writes all rows and returns their number.

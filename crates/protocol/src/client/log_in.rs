@@ -14,8 +14,12 @@ use std::io;
 use std::path::Path;
 
 /// Capabilities that this client asks for if the server has them.
-const WANTED: u32 =
-    cap::LONG_FLAG | cap::TRANSACTIONS | cap::PLUGIN_AUTH | cap::PLUGIN_AUTH_LENENC | cap::DEPRECATE_EOF;
+const WANTED: u32 = cap::LONG_FLAG
+    | cap::TRANSACTIONS
+    | cap::MULTI_RESULTS
+    | cap::PLUGIN_AUTH
+    | cap::PLUGIN_AUTH_LENENC
+    | cap::DEPRECATE_EOF;
 /// Capabilities that every server must have, even if its greeting leaves them out, as MariaDB's leaves out LONG_PASSWORD.
 const REQUIRED: u32 = cap::LONG_PASSWORD | cap::PROTOCOL_41 | cap::SECURE_CONNECTION;
 /// `utf8mb4_general_ci`, which every server knows.

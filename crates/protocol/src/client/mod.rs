@@ -7,7 +7,7 @@
 //! | `tls` | encryption |
 //!
 //! A [`Client`] works over any [`Duplex`] stream. It sends one command at a time. An answer with rows must be read to its end
-//! before the next command.
+//! before the next command, and CALL has several answers: [`Rows::next_result`].
 
 mod auth;
 mod log_in;
@@ -23,6 +23,7 @@ use crate::error::WireError;
 use crate::packet::PacketStream;
 use crate::prepared::Prepared;
 use crate::reply::{self, OkPacket, read_error};
+use crate::status;
 use crate::text::read_row;
 use leafline_types::MysqlError;
 use std::io::{self, Read, Write};
@@ -99,6 +100,8 @@ pub struct Rows<'c> {
     client: &'c mut Client,
     columns: Vec<ColumnDefinition>,
     is_over: bool,
+    /// Server status at the end of the rows.
+    status: u16,
 }
 
 impl Client {
@@ -161,7 +164,7 @@ impl Client {
             _ => {
                 let count = reader.length()?;
                 let columns = self.read_definitions(count)?;
-                Ok(Answer::Rows(Rows { client: self, columns, is_over: false }))
+                Ok(Answer::Rows(Rows { client: self, columns, is_over: false, status: 0 }))
             }
         }
     }
@@ -229,7 +232,7 @@ impl Client {
     }
 }
 
-impl Rows<'_> {
+impl<'c> Rows<'c> {
     /// Returns the definitions of the columns.
     pub fn columns(&self) -> &[ColumnDefinition] {
         &self.columns
@@ -245,6 +248,7 @@ impl Rows<'_> {
         if self.is_over {
             return Ok(false);
         }
+        let capabilities = self.client.capabilities;
         let packet = self.client.read()?;
         self.is_over = match packet.first() {
             Some(&reply::ERROR) => true,
@@ -253,11 +257,33 @@ impl Rows<'_> {
         };
         match packet.first() {
             Some(&reply::ERROR) => Err(ClientError::Server(read_error(packet)?)),
-            _ if self.is_over => Ok(false),
+            _ if self.is_over => {
+                self.status = OkPacket::read(packet, capabilities)?.status;
+                Ok(false)
+            }
             _ => {
                 read_row(packet, self.columns.len(), places)?;
                 Ok(true)
             }
+        }
+    }
+
+    /// Returns the server status that came with the end of the rows; 0 before.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Reads the remaining rows, and then the next result of the statement; `None` if there is none. The last
+    /// result of CALL is always [`Answer::Done`].
+    ///
+    /// # Errors
+    /// The server's error, which ends the results; errors of the connection.
+    pub fn next_result(mut self) -> Result<Option<Answer<'c>>, ClientError> {
+        let mut places = Vec::new();
+        while self.next(&mut places)? {}
+        match self.status & status::MORE_RESULTS {
+            0 => Ok(None),
+            _ => self.client.answer().map(Some),
         }
     }
 

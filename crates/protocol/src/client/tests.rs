@@ -95,6 +95,33 @@ fn rows_are_read_with_and_without_the_older_end_of_packets() {
 }
 
 #[test]
+fn the_results_of_a_call_follow_one_another() {
+    for capabilities in [0, cap::DEPRECATE_EOF] {
+        let more = OkPacket { status: status::MORE_RESULTS, ..OkPacket::default() };
+        let end = made(|out| more.put_end_of_rows(capabilities, out));
+        let mut packets = result(capabilities);
+        packets.pop();
+        packets.push(end.clone());
+        packets.extend(result(capabilities));
+        packets.pop();
+        packets.push(end);
+        packets.push(made(|out| OkPacket { affected: 4, ..OkPacket::default() }.put(out)));
+        packets.extend(result(capabilities));
+        let mut client = client(&script(capabilities, &packets)).expect("let in");
+        let Ok(Answer::Rows(rows)) = client.query("CALL p()") else { panic!("no rows") };
+        let Ok(Some(Answer::Rows(mut rows))) = rows.next_result() else { panic!("one result") };
+        let mut places = Vec::new();
+        assert!(rows.next(&mut places).expect("a row") && rows.next(&mut places).expect("a row"));
+        assert_eq!((rows.status(), rows.next(&mut places).expect("the end")), (0, false));
+        assert_eq!(rows.status(), status::MORE_RESULTS);
+        let Ok(Some(Answer::Done(done))) = rows.next_result() else { panic!("no end") };
+        assert_eq!((done.affected, done.status), (4, 0));
+        let Ok(Answer::Rows(rows)) = client.query("SELECT") else { panic!("no rows") };
+        assert!(matches!(rows.next_result(), Ok(None)));
+    }
+}
+
+#[test]
 fn errors_come_in_place_of_a_greeting_an_answer_and_a_row() {
     let error = MysqlError::malformed_packet();
     let refused = made(|out| reply::put_early_error(out, &error));

@@ -240,15 +240,18 @@ impl<'i> SqlImport<'i> {
     }
 }
 
-/// Runs a statement and drops its rows; returns how many rows it has changed.
+/// Runs a statement to its end and drops the rows of all its results; returns how many rows it has changed.
 fn run(session: &mut Session, text: &str) -> Result<u64, MysqlError> {
-    match session.execute_with_files(text, &mut OwnFiles)? {
-        Outcome::Rows(mut rows) => {
-            while rows.next_batch(session)?.is_some() {}
-            Ok(0)
+    let mut next = Some(session.execute_with_files(text, &mut OwnFiles)?);
+    let mut changed = 0;
+    while let Some(outcome) = next {
+        match outcome {
+            Outcome::Rows(mut rows) => while rows.next_batch(session)?.is_some() {},
+            Outcome::Done(done) => changed = done.affected,
         }
-        Outcome::Done(done) => Ok(done.affected),
+        next = session.next_result()?;
     }
+    Ok(changed)
 }
 
 /// Makes another session read literals and times as the first one does.

@@ -1,8 +1,9 @@
 //! Reads a script of SQL as a stream: it may be larger than memory, and so may one of its INSERTs.
 //!
-//! Statements end at the delimiter outside of quotes and comments; `DELIMITER` changes it, as in MySQL's clients.
+//! Statements end at the delimiter outside of quotes and comments; `DELIMITER` changes it, as in MySQL's clients. Without it,
+//! semicolons in the body of a stored program belong to the program.
 
-use leafline_syntax::LexMode;
+use leafline_syntax::{LexMode, is_open_program};
 use leafline_types::Charset;
 use memchr::{memchr_iter, memchr3};
 use std::io::{self, Read};
@@ -180,6 +181,7 @@ impl<R: Read> Script<R> {
         let mut statement = Vec::new();
         let delimiter = self.delimiter.clone();
         let first = delimiter.first().copied().unwrap_or(b';');
+        let mut part = 0;
         while let Some(byte) = self.next()? {
             if statement.len() > LONGEST {
                 return Err(io::ErrorKind::FileTooLarge.into());
@@ -188,7 +190,10 @@ impl<R: Read> Script<R> {
                 b'\'' | b'"' | b'`' => self.take_quoted((byte, charset), mode, &mut statement)?,
                 byte if byte == first && self.peek(delimiter.len())?.starts_with(&delimiter) => {
                     self.skip(delimiter.len());
-                    return Ok(Some(statement));
+                    if delimiter != b";" || !is_open(&mut statement, part, mode) {
+                        return Ok(Some(statement));
+                    }
+                    part = statement.len();
                 }
                 b'#' => self.skip_line()?,
                 b'-' if is_dashes(self.peek(3)?) => {
@@ -310,6 +315,28 @@ impl<R: Read> Script<R> {
     }
 }
 
+/// Adds a semicolon to a statement if it belongs to the body of a stored program, and returns whether it does.
+fn is_open(statement: &mut Vec<u8>, part: usize, mode: LexMode) -> bool {
+    let start = statement.trim_ascii_start();
+    let begins = |word: &[u8]| start.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    if ![&b"CREATE"[..], b"ALTER", b"/*"].into_iter().any(begins) {
+        return false;
+    }
+    statement.push(b';');
+    // Bytes of other character sets stand in names, strings and comments, where they do not count.
+    let is_open = match std::str::from_utf8(statement) {
+        Ok(text) => is_open_program(text, part, mode),
+        Err(_) => {
+            let ascii = statement.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { 'x' });
+            is_open_program(&ascii.collect::<String>(), part, mode)
+        }
+    };
+    if !is_open {
+        statement.pop();
+    }
+    is_open
+}
+
 /// Whether it begins a comment to the end of the line.
 fn is_dashes(start: &[u8]) -> bool {
     start.starts_with(b"--")
@@ -364,6 +391,21 @@ mod tests {
             let text = format!("the comment that begins in line {line} has no end");
             assert_eq!((error.kind(), error.to_string()), (io::ErrorKind::UnexpectedEof, text));
         }
+    }
+
+    #[test]
+    fn programs_end_at_their_ends_without_a_delimiter() {
+        let script =
+            "CREATE PROCEDURE p() BEGIN\nSELECT 'é;'; SELECT 2; END; SELECT 3;\nDELIMITER //\nSELECT 4;//";
+        let expected = [
+            (1, "CREATE PROCEDURE p() BEGIN\nSELECT 'é;'; SELECT 2; END"),
+            (2, "SELECT 3"),
+            (4, "SELECT 4;"),
+        ];
+        assert_eq!(statements(script).unwrap(), expected.map(|(line, text)| (line, text.to_owned())));
+        let mut script = Script::new(&b"CREATE PROCEDURE p() BEGIN SELECT '\xe9'; END; x"[..]);
+        let text = script.statement(Charset::Latin1, LexMode::default()).unwrap().unwrap();
+        assert!(text.ends_with(b"; END"), "{text:?}");
     }
 
     #[test]
