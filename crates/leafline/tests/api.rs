@@ -52,6 +52,42 @@ fn rows_stream_over_many_batches() {
 }
 
 #[test]
+fn calls_have_several_results_which_are_given_up_when_they_are_dropped() {
+    let (_holder, database) = database();
+    let mut connection = with_table(&database);
+    let body = "BEGIN INSERT INTO t VALUES (a, 'x'); SELECT a; SELECT id, name FROM t; SET b = a * 2; \
+                INSERT INTO t VALUES (a + 1, 'y'); END";
+    connection.execute(&format!("CREATE PROCEDURE p(a INT, OUT b INT) {body}"), ()).unwrap();
+    let call = connection.prepare("CALL p(?, ?)").unwrap();
+    assert_eq!(call.execute(&mut connection, (1, None::<i64>)).unwrap().rows_affected, 1);
+    let out = connection.out_parameters().unwrap().unwrap();
+    assert_eq!((out.get::<i64>("b").unwrap(), count(&mut connection)), (2, 2));
+    assert!(connection.out_parameters().unwrap().is_none());
+    // Dropped at the first query.
+    assert!(call.query(&mut connection, (10, None::<i64>)).unwrap().next().is_some());
+    assert!(connection.out_parameters().unwrap().is_none());
+    assert_eq!(count(&mut connection), 3);
+    let mut rows = connection.query("CALL p(?, ?)", (20, None::<i64>)).unwrap();
+    assert!(rows.next_result().unwrap(), "rows that were not read are dropped");
+    assert_eq!((rows.columns().len(), rows.by_ref().count()), (2, 4));
+    assert!(!rows.next_result().unwrap() && !rows.next_result().unwrap());
+    assert!(rows.columns().is_empty() && rows.next().is_none());
+    drop(rows);
+    assert_eq!(connection.out_parameters().unwrap().unwrap().get::<i64>(0).unwrap(), 40);
+    let mut batches = connection.query_arrow("CALL p(?, ?)", (30, None::<i64>)).unwrap();
+    assert_eq!(batches.next().unwrap().unwrap().num_columns(), 1);
+    assert!(batches.next_result().unwrap());
+    assert_eq!(batches.schema().fields().len(), 2);
+    assert!(!batches.next_result().unwrap() && batches.next().is_none());
+    drop(batches);
+    // The error of a later statement comes from next_result, and ends the results.
+    let mut rows = connection.query("CALL p(?, ?)", (29, None::<i64>)).unwrap();
+    assert!(rows.next_result().unwrap());
+    assert_eq!(rows.next_result().unwrap_err().code(), 1062);
+    assert!(!rows.next_result().unwrap());
+}
+
+#[test]
 fn arrow_batches_have_the_rows_of_the_query() {
     let (_holder, database) = database();
     let mut connection = with_table(&database);

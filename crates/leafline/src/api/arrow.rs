@@ -12,7 +12,8 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Iterates over the rows of a statement as record batches, computed as they are read, with the types that
-/// [`ArrowLayout`] gives. Ends after an error.
+/// [`ArrowLayout`] gives. Ends after an error. Dropping it ends the statement at once, as dropping
+/// [`Rows`](crate::Rows) does.
 pub struct ArrowBatches<'c> {
     session: &'c mut Session,
     layout: ArrowLayout,
@@ -21,12 +22,29 @@ pub struct ArrowBatches<'c> {
 
 impl<'c> ArrowBatches<'c> {
     pub(crate) fn new(session: &'c mut Session, outcome: Outcome) -> ArrowBatches<'c> {
-        let stream = match outcome {
-            Outcome::Rows(stream) => Some(stream),
-            Outcome::Done(_) => None,
+        let mut batches = ArrowBatches { session, layout: ArrowLayout::new(&[]), stream: None };
+        batches.begin(Some(outcome));
+        batches
+    }
+
+    /// Takes a result of the statement; returns whether it may have rows.
+    fn begin(&mut self, outcome: Option<Outcome>) -> bool {
+        self.stream = match outcome {
+            Some(Outcome::Rows(stream)) => Some(stream),
+            Some(Outcome::Done(_)) | None => None,
         };
-        let layout = ArrowLayout::new(stream.as_ref().map_or(&[][..], |stream| stream.columns()));
-        ArrowBatches { session, layout, stream }
+        self.layout = ArrowLayout::new(self.stream.as_ref().map_or(&[][..], |stream| stream.columns()));
+        self.stream.is_some()
+    }
+
+    /// Goes on to the next result of CALL, like [`Rows::next_result`](crate::Rows::next_result).
+    ///
+    /// # Errors
+    /// MySQL's; an error ends the results.
+    pub fn next_result(&mut self) -> Result<bool> {
+        self.begin(None);
+        let next = self.session.next_result()?;
+        Ok(self.begin(next))
     }
 
     /// Returns names and types of the columns.
@@ -128,7 +146,17 @@ impl Iterator for ArrowBatches<'_> {
         if !matches!(next, Some(Ok(_))) {
             self.stream = None;
         }
+        if matches!(next, Some(Err(_))) {
+            self.session.give_up_results();
+        }
         next
+    }
+}
+
+impl Drop for ArrowBatches<'_> {
+    fn drop(&mut self) {
+        self.stream = None;
+        self.session.give_up_results();
     }
 }
 

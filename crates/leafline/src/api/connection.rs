@@ -3,10 +3,10 @@
 use super::arrow::ArrowBatches;
 use super::dropped_statements::DroppedStatements;
 use super::error::Result;
-use super::rows::Rows;
+use super::rows::{Row, Rows};
 use super::shared::Shared;
 use super::value::{Params, parameters};
-use leafline_sql::{Outcome, OwnFiles, Session};
+use leafline_sql::{Outcome, OwnFiles, RowStream, Session};
 use leafline_types::statement::{CancelReason, CancelToken, Watch};
 use leafline_types::{MysqlError, Value};
 use std::fmt;
@@ -34,11 +34,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(session: Session, shared: Arc<Shared>) -> Connection {
+    pub(crate) fn new(mut session: Session, shared: Arc<Shared>) -> Connection {
+        session.allow_several_results(true);
         Connection { session, discarded: DroppedStatements::default(), values: Vec::new(), shared }
     }
 
-    /// Runs one statement and returns its effect. Reads and drops its rows, if it has any.
+    /// Runs one statement to its end and returns its effect. Reads and drops its rows, if it has any, also those of all
+    /// results of CALL.
     ///
     /// # Errors
     /// MySQL's. The statement then has no effect.
@@ -48,7 +50,7 @@ impl Connection {
     }
 
     /// Runs one statement and returns its rows, which are computed as they are read; no rows for a statement that
-    /// returns none. Dropping them ends the statement.
+    /// returns none. Dropping them ends the statement. CALL may have several results: [`Rows::next_result`].
     ///
     /// # Errors
     /// MySQL's.
@@ -57,7 +59,8 @@ impl Connection {
         Ok(Rows::new(&mut self.session, outcome))
     }
 
-    /// Runs one statement and returns its rows as Arrow record batches.
+    /// Runs one statement and returns its rows as Arrow record batches. CALL may have several results:
+    /// [`ArrowBatches::next_result`].
     ///
     /// # Errors
     /// MySQL's.
@@ -76,6 +79,34 @@ impl Connection {
     pub fn query_arrow(&mut self, sql: &str, params: impl Params) -> Result<ArrowBatches<'_>> {
         let outcome = self.start(sql, &parameters(params)?)?;
         Ok(ArrowBatches::new(&mut self.session, outcome))
+    }
+
+    /// Returns the values of the OUT and INOUT parameters of the last statement, a CALL whose arguments for them were
+    /// `?`, as a row that has their names. They are there once, after the procedure has run to its end; `None` otherwise.
+    ///
+    /// # Errors
+    /// MySQL's.
+    ///
+    /// ```
+    /// # fn main() -> leafline::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let database = leafline::Database::open(directory.path().join("db"))?;
+    /// # let mut connection = database.connect()?;
+    /// # connection.execute("CREATE DATABASE d", ())?;
+    /// # connection.execute("USE d", ())?;
+    /// connection.execute("CREATE PROCEDURE twice(a INT, OUT b INT, INOUT c VARCHAR(9)) SET b = a * 2, c = UPPER(c)", ())?;
+    /// let call = connection.prepare("CALL twice(?, ?, ?)")?;
+    /// call.execute(&mut connection, (4, None::<i64>, "x"))?;
+    /// let out = connection.out_parameters()?.unwrap();
+    /// assert_eq!((out.get::<i64>("b")?, out.get::<String>("c")?), (8, "X".to_owned()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn out_parameters(&mut self) -> Result<Option<Row>> {
+        match self.session.out_parameters()? {
+            Some(rows) => Row::first(rows, &mut self.session),
+            None => Ok(None),
+        }
     }
 
     /// Begins a transaction, which is rolled back unless it is committed.
@@ -134,13 +165,30 @@ impl Connection {
 
     /// Runs a statement to its end.
     pub(crate) fn finish(&mut self, outcome: Outcome) -> Result<ExecuteResult> {
-        match outcome {
-            Outcome::Done(done) => {
-                Ok(ExecuteResult { rows_affected: done.affected, last_insert_id: done.last_insert_id })
+        let (mut next, mut result) = (Some(outcome), ExecuteResult::default());
+        while let Some(outcome) = next {
+            match outcome {
+                Outcome::Done(done) => {
+                    result =
+                        ExecuteResult { rows_affected: done.affected, last_insert_id: done.last_insert_id };
+                }
+                Outcome::Rows(rows) => self.skip(rows)?,
             }
-            Outcome::Rows(mut rows) => {
-                while rows.next_batch(&mut self.session)?.is_some() {}
-                Ok(ExecuteResult::default())
+            next = self.session.next_result()?;
+        }
+        Ok(result)
+    }
+
+    /// Reads rows to their end; an error ends the statement.
+    fn skip(&mut self, mut rows: RowStream) -> Result<()> {
+        loop {
+            match rows.next_batch(&mut self.session) {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    self.session.give_up_results();
+                    return Err(error.into());
+                }
             }
         }
     }

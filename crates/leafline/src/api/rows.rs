@@ -8,8 +8,31 @@ use leafline_types::{Value, ValueRef, convert};
 use std::fmt;
 use std::sync::Arc;
 
-/// Iterates over the rows of a statement, computed as they are read. Ends after an error. Dropping it ends the
-/// statement.
+/// Iterates over the rows of a statement, computed as they are read. Ends after an error.
+///
+/// CALL has a result for each query of the procedure, and the procedure waits at that query until
+/// [`next_result`](Self::next_result) goes on. Dropping the rows ends the statement at once: the statements of a
+/// procedure behind the query do not run. [`Connection::execute`](crate::Connection::execute) runs a procedure to its
+/// end, and so does `next_result` until it returns false.
+///
+/// ```
+/// # fn main() -> leafline::Result<()> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let database = leafline::Database::open(directory.path().join("db"))?;
+/// # let mut connection = database.connect()?;
+/// # connection.execute("CREATE DATABASE d", ())?;
+/// # connection.execute("USE d", ())?;
+/// connection.execute("CREATE PROCEDURE p(a INT) BEGIN SELECT a; SELECT a + 1, 'x'; SET @done = 1; END", ())?;
+/// let mut rows = connection.query("CALL p(?)", (7,))?;
+/// assert_eq!(rows.next().unwrap()?.get::<i64>(0)?, 7);
+/// assert!(rows.next_result()?);
+/// assert_eq!((rows.columns().len(), rows.next().unwrap()?.get::<i64>(0)?), (2, 8));
+/// assert!(!rows.next_result()?);
+/// drop(rows);
+/// assert_eq!(connection.query("SELECT @done", ())?.next().unwrap()?.get::<i64>(0)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Rows<'c> {
     session: &'c mut Session,
     columns: Arc<[ColumnMeta]>,
@@ -21,11 +44,30 @@ pub struct Rows<'c> {
 
 impl<'c> Rows<'c> {
     pub(crate) fn new(session: &'c mut Session, outcome: Outcome) -> Rows<'c> {
-        let (columns, stream) = match outcome {
-            Outcome::Rows(stream) => (stream.columns().clone(), Some(stream)),
-            Outcome::Done(_) => (Arc::from([]), None),
+        let mut rows = Rows { session, columns: Arc::from([]), stream: None, chunk: None, row: 0 };
+        rows.begin(Some(outcome));
+        rows
+    }
+
+    /// Takes a result of the statement; returns whether it may have rows.
+    fn begin(&mut self, outcome: Option<Outcome>) -> bool {
+        (self.columns, self.stream) = match outcome {
+            Some(Outcome::Rows(stream)) => (stream.columns().clone(), Some(stream)),
+            Some(Outcome::Done(_)) | None => (Arc::from([]), None),
         };
-        Rows { session, columns, stream, chunk: None, row: 0 }
+        (self.chunk, self.row) = (None, 0);
+        self.stream.is_some()
+    }
+
+    /// Goes on to the next result of CALL, and drops the rest of this one. Returns false once the procedure has run to
+    /// its end, and for statements other than CALL; there are no rows and no columns then.
+    ///
+    /// # Errors
+    /// MySQL's; an error ends the results.
+    pub fn next_result(&mut self) -> Result<bool> {
+        self.begin(None);
+        let next = self.session.next_result()?;
+        Ok(self.begin(next))
     }
 
     /// Returns the columns.
@@ -45,12 +87,22 @@ impl<'c> Rows<'c> {
             if !matches!(next, Ok(Some(_))) {
                 self.stream = None;
             }
+            if next.is_err() {
+                self.session.give_up_results();
+            }
             self.chunk = next?.map(|chunk| {
                 let rows = chunk.rows();
                 (chunk, rows)
             });
             self.row = 0;
         }
+    }
+}
+
+impl Drop for Rows<'_> {
+    fn drop(&mut self) {
+        self.stream = None;
+        self.session.give_up_results();
     }
 }
 
@@ -104,6 +156,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Returns the first row of a result.
+    pub(crate) fn first(mut rows: RowStream, session: &mut Session) -> Result<Option<Row>> {
+        Ok(rows.next_chunk(session)?.filter(|chunk| chunk.rows() > 0).map(|chunk| Row { chunk, row: 0 }))
+    }
+
     /// Returns the value of a column.
     ///
     /// # Errors

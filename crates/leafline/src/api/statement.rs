@@ -58,7 +58,8 @@ impl Statement {
         &self.prepared.columns
     }
 
-    /// Runs the statement and returns its effect, like [`Connection::execute`].
+    /// Runs the statement and returns its effect, like [`Connection::execute`]. [`Connection::out_parameters`] has the
+    /// OUT parameters of a CALL.
     ///
     /// # Errors
     /// 1210 if the number of parameters is wrong; [`Error::ForeignStatement`]; MySQL's.
@@ -67,7 +68,8 @@ impl Statement {
         connection.finish(outcome)
     }
 
-    /// Runs the statement and returns its rows, like [`Connection::query`].
+    /// Runs the statement and returns its rows, like [`Connection::query`]; [`Rows::next_result`] goes on to the next
+    /// result of a CALL.
     ///
     /// # Errors
     /// 1210 if the number of parameters is wrong; [`Error::ForeignStatement`]; MySQL's.

@@ -106,7 +106,7 @@ fn target(argument: &Expr, source: &Source<'_>) -> Option<Target> {
         ExprKind::UserVariable(name) => Some(Target::User(name.clone())),
         ExprKind::Parameter(number) => match source.using {
             Some(names) => names.get(*number).map(|name| Target::User(name.clone())),
-            None => source.caller.is_none().then_some(Target::Client),
+            None => source.caller.is_none().then_some(Target::Client(*number)),
         },
         ExprKind::Column(name) if name.database.is_none() => {
             let caller = source.caller?;

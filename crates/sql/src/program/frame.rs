@@ -42,8 +42,8 @@ pub(crate) enum Target {
     User(String),
     /// A variable of the calling program.
     Slot(usize),
-    /// A parameter of the client's prepared statement: the value goes to the client.
-    Client,
+    /// A parameter of the client's prepared statement, by its number: the value goes to the client.
+    Client(usize),
 }
 
 /// A handler whose body runs.

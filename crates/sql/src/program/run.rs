@@ -39,7 +39,7 @@ pub(crate) struct Run {
     /// The variables of a trigger when it ended.
     pub(super) last_slots: Vec<Value>,
     /// The values of OUT and INOUT parameters that the client wants, with their names and types.
-    pub(super) client_values: Vec<(String, Value, ExprType)>,
+    pub(super) client_values: Vec<(usize, String, Value, ExprType)>,
 }
 
 /// The way on from a step.
@@ -356,8 +356,8 @@ impl Run {
             let ty = declared.expr_type();
             match target {
                 Target::User(name) => session.set_user_variable(&name, value, &ty),
-                Target::Client => {
-                    self.client_values.push((declared.name.clone(), value, ty));
+                Target::Client(number) => {
+                    self.client_values.push((number, declared.name.clone(), value, ty));
                     Ok(())
                 }
                 Target::Slot(to) => {

@@ -314,6 +314,7 @@ fn values_of_out_parameters_go_to_the_client() {
     let values =
         [leafline_types::Value::Int(4), leafline_types::Value::Null, leafline_types::Value::string("c")];
     assert!(matches!(s.execute_prepared(prepared.id, &values), Ok(Outcome::Done(_))));
+    assert_eq!(s.out_parameter_numbers(), [1, 2]);
     let out = s.out_parameters().unwrap().unwrap();
     assert_eq!(rows(&mut s, Outcome::Rows(out)).unwrap(), "8,cx");
 }

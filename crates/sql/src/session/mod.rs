@@ -103,8 +103,8 @@ pub struct Session {
     suspended: Option<Box<dyn SuspendedProgram>>,
     /// Whether CALL may give several results.
     pub(crate) several_results: bool,
-    /// The OUT parameters of the last prepared CALL.
-    out_parameters: Option<RowSet>,
+    /// The OUT parameters of the last prepared CALL: their numbers, and their values as a row.
+    out_parameters: Option<(Vec<usize>, RowSet)>,
     /// The user variables of the EXECUTE that runs.
     pub(crate) execute_variables: Option<Vec<String>>,
 }

@@ -209,14 +209,16 @@ impl Session {
     }
 
     /// Keeps the values of OUT and INOUT parameters for the client.
-    pub(crate) fn keep_out_parameters(&mut self, values: Vec<(String, Value, ExprType)>) {
+    pub(crate) fn keep_out_parameters(&mut self, values: Vec<(usize, String, Value, ExprType)>) {
         self.out_parameters = (!values.is_empty()).then(|| {
-            let columns = values.iter().map(|(name, _, ty)| ColumnMeta {
+            let numbers = values.iter().map(|(number, ..)| *number).collect();
+            let columns = values.iter().map(|(_, name, _, ty)| ColumnMeta {
                 collation: ty.collation,
                 ..column(name.clone(), ty.sql.clone())
             });
             let columns = columns.collect();
-            RowSet { columns, rows: vec![values.into_iter().map(|(_, value, _)| value).collect()] }
+            let row = values.into_iter().map(|(_, _, value, _)| value).collect();
+            (numbers, RowSet { columns, rows: vec![row] })
         });
     }
 
@@ -226,7 +228,13 @@ impl Session {
     /// # Errors
     /// Errors of making the row.
     pub fn out_parameters(&mut self) -> Result<Option<RowStream>, MysqlError> {
-        self.out_parameters.take().map(RowStream::ready).transpose()
+        self.out_parameters.take().map(|(_, row)| RowStream::ready(row)).transpose()
+    }
+
+    /// Returns which parameters `?` of the last prepared CALL are OUT or INOUT: numbers from 0, one for each column
+    /// of [`out_parameters`](Self::out_parameters), which takes them.
+    pub fn out_parameter_numbers(&self) -> &[usize] {
+        self.out_parameters.as_ref().map_or(&[], |(numbers, _)| numbers)
     }
 
     /// The user variables of EXECUTE .. USING, which take OUT parameters.
