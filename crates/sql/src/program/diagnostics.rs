@@ -8,7 +8,7 @@ use leafline_syntax::ast::{
 };
 use leafline_types::convert::to_text;
 use leafline_types::{
-    Coercibility, Collation, ConditionDetails, ExprType, MysqlError, SqlType, Value, Warning,
+    Coercibility, Collation, ConditionDetails, ExprType, MysqlError, SqlType, Value, Warning, WarningLevel,
 };
 
 /// The limit of MESSAGE_TEXT and of other items, in characters.
@@ -55,7 +55,12 @@ pub(crate) fn signal(
         }
         _ => session.warnings.clear(),
     }
-    if condition.sqlstate.starts_with(b"01") {
+    // Without a condition of its own RESIGNAL raises a warning, such as 1329 of SELECT INTO, as a warning again.
+    let is_warning = match (&handled, state) {
+        (Some(handled), None) => handled.0.level != WarningLevel::Error,
+        _ => condition.sqlstate.starts_with(b"01"),
+    };
+    if is_warning {
         session.warnings.warn(condition);
         return Ok(());
     }

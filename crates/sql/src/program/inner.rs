@@ -103,7 +103,6 @@ impl Run {
                 session.warnings.drop_before(mark);
             }
         }
-        let outcome = outcome?;
         let around = Surroundings::of(session);
         for (name, value, ty) in step.into_iter().flat_map(|step| step.assigned) {
             let slot = written.names.find(None, &name.value).and_then(|at| written.slots.get(at));
@@ -111,7 +110,7 @@ impl Run {
             let Some(frame) = self.frames.last_mut() else { break };
             evaluate::assign(session, (frame, &self.memory), *slot, (value, &ty.sql), &around)?;
         }
-        Ok(outcome)
+        outcome
     }
 
     /// Lets a handler take the warnings of the statement that ran last; returns whether one does.

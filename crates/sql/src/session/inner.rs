@@ -69,7 +69,7 @@ pub(crate) struct CallHost {
 }
 
 impl CallHost {
-    /// Runs `step` in the inner session, with the variables and diagnostics of the calling statement.
+    /// Runs `step` in the inner session, with the variables of the calling statement and diagnostics of its own.
     ///
     /// # Errors
     /// The errors of `step`.
@@ -84,10 +84,11 @@ impl CallHost {
             .try_borrow_mut()
             .map_err(|_| MysqlError::internal("a stored program was called from its own session"))?;
         std::mem::swap(&mut inner.user_variables, variables);
-        std::mem::swap(&mut inner.warnings, warnings);
+        // The program clears its own diagnostics; those of the statement stay, and the program's come behind them.
+        inner.warnings = warnings.another();
         let result = step(&mut inner);
         std::mem::swap(&mut inner.user_variables, variables);
-        std::mem::swap(&mut inner.warnings, warnings);
+        warnings.append(std::mem::take(&mut inner.warnings));
         result
     }
 }

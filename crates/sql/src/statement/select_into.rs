@@ -79,8 +79,8 @@ impl Session {
         Ok(Done { affected, ..Done::default() })
     }
 
-    /// Puts the only row into variables. Without a row the variables stay as they are, with warning 1329. More than one row is error
-    /// 1172.
+    /// Puts the only row into variables. Without a row the variables stay as they are, with warning 1329. With more than one row they
+    /// take the first, as in MySQL, and the statement fails with error 1172.
     fn set_variables(
         &mut self,
         mut rows: RowStream,
@@ -88,15 +88,14 @@ impl Session {
     ) -> Result<Done, MysqlError> {
         let types = rows.types();
         let collations: Vec<Collation> = rows.columns().iter().map(|column| column.collation).collect();
-        let mut only: Option<Vec<Value>> = None;
-        while let Some(batch) = rows.next_batch(self)? {
-            if batch.rows > 1 || only.is_some() {
-                return Err(MysqlError::too_many_rows());
-            }
-            only =
-                Some(batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, 0, ty)).collect());
+        let (mut first, mut has_more): (Option<Vec<Value>>, bool) = (None, false);
+        while let Some(batch) = rows.next_batch(self)?.filter(|_| !has_more) {
+            has_more = batch.rows > 1 || first.is_some();
+            first.get_or_insert_with(|| {
+                batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, 0, ty)).collect()
+            });
         }
-        let Some(values) = only else {
+        let Some(values) = first else {
             self.warnings.warn(MysqlError::no_data());
             return Ok(Done::default());
         };
@@ -109,6 +108,9 @@ impl Session {
                 VariableTarget::Local(name) => self.assign_local(name, value, ty)?,
             }
         }
-        Ok(Done { affected: 1, ..Done::default() })
+        match has_more {
+            true => Err(MysqlError::too_many_rows()),
+            false => Ok(Done { affected: 1, ..Done::default() }),
+        }
     }
 }
