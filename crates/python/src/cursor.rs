@@ -6,8 +6,8 @@
 use crate::append;
 use crate::arrow::{ArrowStream, Batches, capsule};
 use crate::connection::{Bracket, Connection};
-use crate::error::{InterfaceError, NotSupportedError, ProgrammingError};
-use crate::handle::{Handle, Many, Started};
+use crate::error::{InterfaceError, ProgrammingError};
+use crate::handle::{Handle, Many, ResultSet, Started};
 use crate::parameters::Parameters;
 use crate::values::RowReader;
 use arrow_array::RecordBatchReader;
@@ -43,8 +43,28 @@ struct State {
     reader: Option<RowReader>,
     /// Rows that were received before they were asked for.
     ready: VecDeque<Arc<Chunk>>,
+    /// The results of a procedure behind the current one.
+    results: VecDeque<ResultSet>,
     /// Whether the session has no more rows.
     ended: bool,
+}
+
+impl State {
+    /// Makes the next result of a procedure the current one; returns whether there is one.
+    fn next_result(&mut self) -> bool {
+        (self.rowcount, self.reader, self.ended) = (-1, None, true);
+        let next = self.results.pop_front();
+        let is_there = next.is_some();
+        (self.columns, self.ready) = match next {
+            Some(ResultSet { columns, chunks }) => {
+                let rows: usize = chunks.iter().map(|chunk| chunk.rows()).sum();
+                self.rowcount = i64::try_from(rows).unwrap_or(i64::MAX);
+                (Some(columns), chunks.into())
+            }
+            None => (None, VecDeque::new()),
+        };
+        is_there
+    }
 }
 
 impl Cursor {
@@ -57,6 +77,7 @@ impl Cursor {
             columns: None,
             reader: None,
             ready: VecDeque::new(),
+            results: VecDeque::new(),
             ended: true,
         };
         Cursor { connection, number: handle.number(), handle, state: Mutex::new(state) }
@@ -68,6 +89,7 @@ impl Cursor {
         (state.rowcount, state.lastrowid, state.columns) = (-1, None, None);
         (state.reader, state.ended) = (None, true);
         state.ready.clear();
+        state.results.clear();
         Ok(())
     }
 
@@ -104,6 +126,11 @@ impl Cursor {
                     state.rowcount = i64::try_from(rows).unwrap_or(i64::MAX);
                 }
                 (state.columns, state.ready, state.ended) = (Some(columns), chunks.into(), ended);
+            }
+            Started::Results(results, done) => {
+                state.results = results.into();
+                state.next_result();
+                state.lastrowid = Some(done.insert_id).filter(|id| *id != 0);
             }
         }
         Ok(())
@@ -238,11 +265,33 @@ impl Cursor {
         Ok(slf)
     }
 
-    /// There are no stored procedures: raises NotSupportedError.
+    /// Calls a procedure, which may be named with its schema (`schema.name`). Returns the parameters as a list, in
+    /// which OUT and INOUT parameters have their values after the call. The results of the procedure's queries are
+    /// read like those of `execute`, one after another: `nextset`.
     #[pyo3(signature = (procname, parameters=None, /))]
-    fn callproc(&self, procname: &str, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let _ = parameters;
-        Err(NotSupportedError::new_err(format!("there are no stored procedures, and so no {procname}")))
+    fn callproc<'py>(
+        &self,
+        py: Python<'py>,
+        procname: &str,
+        parameters: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let given = match parameters.filter(|given| !given.is_none()) {
+            Some(given) => given.try_iter()?.collect::<PyResult<Vec<_>>>()?,
+            None => Vec::new(),
+        };
+        let marks = vec!["?"; given.len()].join(", ");
+        let operation = format!("CALL {}({marks})", quoted_name(procname));
+        self.run(py, &operation, Some(PyTuple::new(py, &given)?.as_any()))?;
+        let list = PyList::new(py, given)?;
+        let out = self.handle.run(py, |open| open.out_parameters())?;
+        if let Some((chunk, positions)) = out
+            && let Some(row) = RowReader::new(chunk).next(py)?
+        {
+            for (position, value) in positions.into_iter().zip(row.iter()) {
+                list.set_item(position, value)?;
+            }
+        }
+        Ok(list)
     }
 
     /// Returns the next row, or None.
@@ -265,11 +314,12 @@ impl Cursor {
         PyList::new(py, self.fetch(py, usize::MAX)?)
     }
 
-    /// A statement has one result: returns None.
+    /// Goes on to the next result of a procedure, and drops the rest of this one. Returns True, or None if there are
+    /// no more results; other statements have one.
     fn nextset(&self) -> PyResult<Option<bool>> {
-        self.begin()?;
+        let is_there = self.open_state()?.next_result();
         self.handle.discard(self.number);
-        Ok(None)
+        Ok(is_there.then_some(true))
     }
 
     /// Does nothing.
@@ -290,6 +340,7 @@ impl Cursor {
             state.closed = true;
             state.reader = None;
             state.ready.clear();
+            state.results.clear();
         }
         self.handle.discard(self.number);
     }
@@ -421,6 +472,14 @@ impl Drop for Cursor {
     fn drop(&mut self) {
         self.handle.discard(self.number);
     }
+}
+
+/// Returns the name of a procedure, or its schema and its name, in backquotes, unless it has some.
+fn quoted_name(name: &str) -> String {
+    if name.contains('`') {
+        return name.to_owned();
+    }
+    name.split('.').map(|part| format!("`{part}`")).collect::<Vec<_>>().join(".")
 }
 
 /// Returns the entry of a column in `description`.

@@ -50,6 +50,25 @@ pub(crate) enum Started {
     Done(Done),
     /// The first rows; unless `ended`, there are more to be asked for.
     Rows { columns: Arc<[ColumnMeta]>, chunks: Vec<Arc<Chunk>>, ended: bool },
+    /// All results of a procedure, which has run to its end.
+    Results(Vec<ResultSet>, Done),
+}
+
+/// All rows of one of several results.
+pub(crate) struct ResultSet {
+    pub(crate) columns: Arc<[ColumnMeta]>,
+    pub(crate) chunks: Vec<Arc<Chunk>>,
+}
+
+impl ResultSet {
+    /// Reads a result to its end.
+    fn read(mut stream: RowStream, session: &mut Session) -> Result<ResultSet, MysqlError> {
+        let mut chunks = Vec::new();
+        while let Some(chunk) = stream.next_chunk(session)? {
+            chunks.push(chunk);
+        }
+        Ok(ResultSet { columns: stream.columns().clone(), chunks })
+    }
 }
 
 /// Why the session could not be used, or a statement failed.
@@ -278,8 +297,15 @@ impl Open {
             Outcome::Done(done) => return Ok(Started::Done(done)),
             Outcome::Rows(stream) => stream,
         };
-        let columns = stream.columns().clone();
         let session = self.connection.session();
+        if session.has_more_results() {
+            let results = read_results(stream, session);
+            if results.is_err() {
+                session.give_up_results();
+            }
+            return Ok(results?);
+        }
+        let columns = stream.columns().clone();
         let (mut chunks, mut ended) = (Vec::new(), false);
         loop {
             match stream.next_chunk(session)? {
@@ -294,6 +320,15 @@ impl Open {
             self.rows.insert(number, stream);
         }
         Ok(Started::Rows { columns, chunks, ended })
+    }
+
+    /// Takes the OUT and INOUT parameters of the CALL that has just run: a row, and their positions among the
+    /// arguments.
+    pub(crate) fn out_parameters(&mut self) -> Result<Option<(Arc<Chunk>, Vec<usize>)>, Failure> {
+        let session = self.connection.session();
+        let positions = session.out_parameter_numbers().to_vec();
+        let Some(mut row) = session.out_parameters()? else { return Ok(None) };
+        Ok(row.next_chunk(session)?.map(|chunk| (chunk, positions)))
     }
 
     fn outcome(&mut self, sql: &str, parameters: Parameters) -> Result<Outcome, MysqlError> {
@@ -314,6 +349,7 @@ impl Open {
         let all = all.into_iter().map(|parameters| parameters.into_values(session));
         let all = all.collect::<Result<Vec<_>, MysqlError>>()?;
         let done = session.execute_prepared_many(statement, &all)?;
+        session.give_up_results();
         Ok(Many { rows: done.matched, last_row: done.insert_id, gave_rows: done.gave_rows })
     }
 
@@ -333,6 +369,18 @@ impl Open {
             self.rows.insert(other, stream);
         }
     }
+}
+
+/// Runs a procedure to its end: whatever the caller does next, its statements were run. `first` is its first result.
+fn read_results(first: RowStream, session: &mut Session) -> Result<Started, MysqlError> {
+    let mut results = vec![ResultSet::read(first, session)?];
+    while let Some(outcome) = session.next_result()? {
+        match outcome {
+            Outcome::Rows(rows) => results.push(ResultSet::read(rows, session)?),
+            Outcome::Done(done) => return Ok(Started::Results(results, done)),
+        }
+    }
+    Ok(Started::Results(results, Done::default()))
 }
 
 /// The result of many runs of a statement.

@@ -62,7 +62,7 @@ def test_a_cursor_before_its_first_statement(cursor):
     cursor.setinputsizes([1])
     cursor.setoutputsize(1)
     cursor.setoutputsize(1, 0)
-    with pytest.raises(leafline.NotSupportedError):
+    with pytest.raises(leafline.Error):
         cursor.callproc("p")
 
 
@@ -102,6 +102,36 @@ def test_fetching(cursor):
     assert cursor.nextset() is None
     with pytest.raises(leafline.ProgrammingError):
         cursor.fetchone()
+
+
+def test_procedures(connection, cursor):
+    cursor.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+    cursor.execute(
+        "CREATE PROCEDURE p(a INT, OUT b INT, INOUT c VARCHAR(9)) BEGIN SELECT a; SELECT a + 1, 'x' UNION ALL SELECT 0, 'y';"
+        " INSERT INTO t VALUES (a); SET b = a * 2, c = UPPER(c); END"
+    )
+    given = (4, None, "c")
+    assert cursor.callproc("p", given) == [4, 8, "C"] and given == (4, None, "c")
+    # The procedure has run to its end.
+    assert connection.execute("SELECT id FROM t").fetchall() == [(4,)]
+    assert cursor.description[0][0] == "a" and cursor.rowcount == 1 and cursor.fetchall() == [(4,)]
+    assert cursor.nextset() is True
+    assert len(cursor.description) == 2 and cursor.rowcount == 2 and cursor.fetchone() == (5, "x")
+    assert cursor.nextset() is None and cursor.description is None
+    with pytest.raises(leafline.ProgrammingError):
+        cursor.fetchone()
+    assert cursor.nextset() is None
+    cursor.execute("CALL p(?, @b, @c)", (5,))
+    assert cursor.fetchall() == [(5,)] and cursor.nextset() and cursor.fetchall() == [(6, "x"), (0, "y")]
+    cursor.execute("CREATE PROCEDURE `q r`() INSERT INTO t VALUES (70)")
+    assert cursor.callproc("test.q r") == [] and cursor.rowcount == 1 and cursor.nextset() is None
+    with pytest.raises(leafline.IntegrityError):
+        cursor.callproc("p", [5, None, None])
+    with pytest.raises(leafline.ProgrammingError) as caught:
+        cursor.callproc("p", [5])
+    assert caught.value.errno == 1318
+    with pytest.raises(leafline.ProgrammingError):
+        cursor.executemany("CALL p(?, @b, @c)", [(6,), (7,)])
 
 
 def test_description(cursor):
