@@ -57,8 +57,10 @@ impl RowChange for Delete<'_> {
             let triggers = self.triggers.get(number);
             let row = match delete.foreign.can_reach(&target.table) || triggers.is_some() {
                 true => {
-                    current = cx.transaction.current_row(&target.table, locator)?;
-                    current.as_deref().unwrap_or(row)
+                    // A cascade of this statement or of its triggers may have deleted the row.
+                    let Some(newest) = cx.transaction.current_row(&target.table, locator)? else { continue };
+                    current = newest;
+                    &current[..]
                 }
                 false => row,
             };
