@@ -179,7 +179,10 @@ impl<'c> Compiler<'c> {
 
     fn variable(&self, row: Option<&str>, name: &Ident) -> Result<usize, MysqlError> {
         let found = self.names().find(row, &name.value);
-        found.ok_or_else(|| MysqlError::undeclared_variable(&name.value))
+        found.ok_or_else(|| match row {
+            Some(row) => MysqlError::unknown_column(&name.value, row),
+            None => MysqlError::undeclared_variable(&name.value),
+        })
     }
 
     fn cursor(&self, name: &Ident) -> Result<usize, MysqlError> {

@@ -4,10 +4,11 @@
 //! columns in, runs the body in the session inside the statement's, and copies the assigned columns of the new row back.
 
 use super::call;
-use super::code::{Code, Slot, StepKind};
+use super::code::{Code, Slot, StatementCode, StepKind};
 use super::loaded;
 use super::run::Run;
 use crate::session::Session;
+use leafline_syntax::ast::{ExprKind, StatementKind};
 use leafline_table::{ProgramDef, TableDef};
 use leafline_types::words::{TriggerEvent, TriggerTime};
 use leafline_types::{MysqlError, Value};
@@ -157,6 +158,11 @@ impl Trigger {
                 return Err(MysqlError::value_for_generated_column(&definition.name, &table.name));
             }
         }
+        for slot in code.statements.iter().flat_map(called_with) {
+            if let Some(column) = columns.get_mut(slot) {
+                column.is_assigned = column.is_new && attributes.time == TriggerTime::Before;
+            }
+        }
         Ok(Trigger { when: (attributes.time, attributes.event), def: def.clone(), code, columns })
     }
 
@@ -187,4 +193,18 @@ impl Trigger {
         }
         Ok(())
     }
+}
+
+/// Returns the slots that are arguments of a CALL: OUT and INOUT parameters assign them.
+fn called_with(written: &StatementCode) -> Vec<usize> {
+    let StatementKind::Call(call) = &written.statement.kind else { return Vec::new() };
+    let columns = call.arguments.iter().filter_map(|argument| match &argument.kind {
+        ExprKind::Column(name) if name.database.is_none() => Some(name),
+        _ => None,
+    });
+    let places = columns.filter_map(|name| {
+        let row = name.table.as_ref().map(|table| table.value.as_str());
+        written.names.find(row, &name.column.value)
+    });
+    places.filter_map(|at| written.slots.get(at).copied()).collect()
 }
