@@ -140,6 +140,7 @@ impl Database {
     fn bind_all(&self, sql: &str) -> Result<(BoundSelect, Vec<BoundSubquery>), MysqlError> {
         let statement = parse(sql, LexMode::default())?;
         let context = BindContext {
+            locals: None,
             catalog: self,
             variables: &NoVariables,
             database: Some("test"),
