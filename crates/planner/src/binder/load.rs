@@ -6,7 +6,7 @@ use super::Binder;
 use super::insert_target::InsertKind;
 use super::scope::Block;
 use crate::bound::{BoundInsert, BoundLoad, InsertRows, LoadTarget, NewValue, OnDuplicate};
-use leafline_syntax::ast::{Load, LoadField};
+use leafline_syntax::ast::{Ident, Load, LoadField};
 
 impl Binder<'_> {
     pub(super) fn load(&mut self, load: &Load) -> Result<BoundInsert, MysqlError> {
@@ -20,13 +20,7 @@ impl Binder<'_> {
         if charset.min_bytes() > 1 {
             return Err(MysqlError::not_supported(format_args!("LOAD DATA of {}", charset.name())));
         }
-        let named = load.fields.as_ref().map(|fields| {
-            let column = |field: &LoadField| match field {
-                LoadField::Column(name) => Some(name.clone()),
-                LoadField::Variable(_) => None,
-            };
-            fields.iter().filter_map(column).collect::<Vec<_>>()
-        });
+        let named = load.fields.as_ref().map(|fields| named_columns(fields));
         let kind = InsertKind { replaces: load.replace, updates: false, loads: true };
         let target = self.insert_target((&load.table, &load.partitions), named.as_ref(), kind)?;
         let table = target.table.clone();
@@ -110,4 +104,13 @@ impl Binder<'_> {
             rows: InsertRows::File(Box::new(lines)),
         })
     }
+}
+
+/// The columns that a list of fields names.
+fn named_columns(fields: &[LoadField]) -> Vec<Ident> {
+    let column = |field: &LoadField| match field {
+        LoadField::Column(name) => Some(name.clone()),
+        LoadField::Variable(_) => None,
+    };
+    fields.iter().filter_map(column).collect()
 }

@@ -106,6 +106,13 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// Sets the LIMIT that is applied to the rows of a SELECT.
+    pub(crate) fn set_window(&mut self, limit: Option<RowLimit>) {
+        if let Work::Select { window, .. } = self {
+            *window = limit;
+        }
+    }
+
     /// True if executing it runs a SELECT.
     pub(crate) fn runs_query(&self) -> bool {
         match self {

@@ -16,7 +16,7 @@ pub(crate) use asks::Asks;
 
 use crate::status::Command;
 use leafline_syntax::ast::{
-    Handler, Into as SelectInto, PartitionMaintenance, PartitionOperation, ResourceGroupStatement,
+    DropTable, Handler, Into as SelectInto, PartitionMaintenance, PartitionOperation, ResourceGroupStatement,
     RoleStatement, SetItem, Show, ShowKind, StatementKind, TableName,
 };
 use leafline_syntax::{Privilege, Privileges};
@@ -203,24 +203,15 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         K::CreateTableLike(create) => {
             definition(C::CreateTable, Asks::CopiedTable(create)).temporary(create.temporary)
         }
-        K::DropTable(drop) if drop.temporary => definition(C::DropTable, Asks::Nothing).temporary(true),
-        K::DropTable(drop) => {
-            definition(C::DropTable, tables(P::Drop, &drop.tables)).about(About::Named(&drop.tables))
-        }
+        K::DropTable(drop) => dropped(drop),
         K::CreateView(create) => definition(C::CreateView, Asks::NewView(create)),
         K::DropView(drop) => definition(C::DropView, Asks::Names(P::Drop.into(), &drop.views)),
         K::CreateProgram(create) => definition(command_of::create(create.kind()), Asks::NewProgram(create)),
         K::AlterProgram(alter) => definition(command_of::alter(alter), Asks::AlteredProgram(alter)),
         // CALL checks once it knows the procedure; each statement of the body is checked by itself.
         K::Call(_) => plain(C::CallProcedure, Asks::Nothing),
-        K::Signal(signal) => {
-            let command = if signal.again { C::Resignal } else { C::Signal };
-            Properties { diagnostics: Diagnostics::OfBefore, ..plain(command, Asks::Nothing).not_prepared() }
-        }
-        K::GetDiagnostics(_) => {
-            let properties = plain(C::GetDiagnostics, Asks::Nothing).not_prepared();
-            Properties { diagnostics: Diagnostics::OfBefore, ..properties }
-        }
+        K::Signal(signal) => of_diagnostics(if signal.again { C::Resignal } else { C::Signal }),
+        K::GetDiagnostics(_) => of_diagnostics(C::GetDiagnostics),
         K::DropProgram(drop) => definition(command_of::drop(drop.kind), Asks::Program(drop)),
         K::CreateIndex(alter) => altered(C::CreateIndex, table(P::Index, &alter.table), &alter.table),
         K::DropIndex(alter) => altered(C::DropIndex, table(P::Index, &alter.table), &alter.table),
@@ -247,11 +238,7 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         K::LoadIndex(indexes) => plain(C::PreloadKeys, Asks::CachedIndexes(indexes)).commits(),
         K::Backup { .. } => plain(C::Other, Asks::Any(&[P::BackupAdmin])),
         K::Handler(handler) => of_handler(handler),
-        K::Advise { workload: None, verify: true } => plain(C::Other, Asks::Advice).commits(),
-        K::Advise { workload: None, verify: false } => plain(C::Other, Asks::Advice),
-        // Each statement of the workload is checked by itself.
-        K::Advise { workload: Some(_), verify: true } => plain(C::Other, Asks::Nothing).commits(),
-        K::Advise { workload: Some(_), verify: false } => plain(C::Other, Asks::Nothing),
+        K::Advise { workload, verify } => advised(workload.is_some(), *verify),
         K::Show(show) => shown(show),
         K::Describe { table, .. } => plain(C::ShowFields, Asks::Columns(table)),
         // The session checks in its lookup of the database, which the protocol's command uses, too.
@@ -287,6 +274,25 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         K::Savepoint(_) => plain(C::Savepoint, Asks::Nothing),
         K::ReleaseSavepoint(_) => plain(C::ReleaseSavepoint, Asks::Nothing),
     }
+}
+
+fn dropped(drop: &DropTable) -> Properties<'_> {
+    if drop.temporary {
+        return definition(Command::DropTable, Asks::Nothing).temporary(true);
+    }
+    let asks = tables(Privilege::Drop, &drop.tables);
+    definition(Command::DropTable, asks).about(About::Named(&drop.tables))
+}
+
+/// A statement that reads or makes diagnostics: those of the statement before stay.
+fn of_diagnostics<'s>(command: Command) -> Properties<'s> {
+    Properties { diagnostics: Diagnostics::OfBefore, ..plain(command, Asks::Nothing).not_prepared() }
+}
+
+/// ADVISE. Each statement of a workload that it is given is checked by itself.
+fn advised<'s>(is_given: bool, verify: bool) -> Properties<'s> {
+    let properties = plain(Command::Other, if is_given { Asks::Nothing } else { Asks::Advice });
+    if verify { properties.commits() } else { properties }
 }
 
 const FILES: Asks<'_> = Asks::Any(&[Privilege::File]);

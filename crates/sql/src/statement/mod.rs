@@ -71,7 +71,7 @@ use crate::properties::{About, Changes, Commits, Diagnostics, properties};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
 use crate::show;
-use leafline_syntax::ast::{Handler, PrepareSource, Statement, StatementKind};
+use leafline_syntax::ast::{Expr, Handler, PrepareSource, Statement, StatementKind};
 use leafline_types::{MysqlError, SqlType, Value};
 
 impl Session {
@@ -176,10 +176,7 @@ impl Session {
             K::MaintainPartitions(wanted) => rows(partition_maintenance::run(self, wanted)?),
             K::LoadIndex(tables) => rows(maintenance::load_index(self, tables)?),
             K::ChecksumTable { tables, quick } => rows(maintenance::checksum(self, tables, *quick)?),
-            K::Advise { workload, verify } => {
-                let workload = workload.as_ref().map(|source| self.text_of(source));
-                rows(advise(self, workload.as_deref(), *verify)?)
-            }
+            K::Advise { workload, verify } => rows(self.advise_on(workload.as_ref(), *verify)?),
             K::Backup { path, parent } => rows(backup::backup(self, path, parent.as_deref())?),
             K::CreateDatabase(create) => definitions::create_database(self, create).map(done),
             K::AlterDatabase(alter) => definitions::alter_database(self, alter).map(done),
@@ -223,10 +220,7 @@ impl Session {
             }
             K::Commit(completion) => self.end_transaction(true, *completion).map(nothing),
             K::Rollback(completion) => self.end_transaction(false, *completion).map(nothing),
-            K::Savepoint(name) => {
-                self.savepoint(&name.value);
-                Ok(nothing(()))
-            }
+            K::Savepoint(name) => Ok(nothing(self.savepoint(&name.value))),
             K::RollbackTo(name) => self.rollback_to(&name.value).map(nothing),
             K::ReleaseSavepoint(name) => self.release_savepoint(&name.value).map(nothing),
             K::LockTables(tables) => self.lock_tables(tables).map(nothing),
@@ -250,13 +244,18 @@ impl Session {
                 outcome
             }
             K::Deallocate(name) => self.deallocate_named(&name.value).map(nothing),
-            K::Do(expressions) => {
-                for expression in expressions {
-                    evaluate::constant(self, expression, with_parameters)?;
-                }
-                Ok(nothing(()))
-            }
+            K::Do(expressions) => self.evaluate_all(expressions, with_parameters).map(nothing),
         }
+    }
+
+    fn advise_on(&mut self, workload: Option<&PrepareSource>, verify: bool) -> Result<RowSet, MysqlError> {
+        let workload = workload.map(|source| self.text_of(source));
+        advise(self, workload.as_deref(), verify)
+    }
+
+    /// Evaluates the expressions of DO.
+    fn evaluate_all(&mut self, expressions: &[Expr], text: (&str, &[Value])) -> Result<(), MysqlError> {
+        expressions.iter().try_for_each(|expression| evaluate::constant(self, expression, text).map(drop))
     }
 
     fn run_handler(&mut self, handler: &Handler, text: (&str, &[Value])) -> Result<Outcome, MysqlError> {

@@ -160,21 +160,15 @@ impl Session {
         if properties.runs != Runs::Directly || parameters.is_some() {
             authorize(self, properties.asks)?;
         }
-        let (kind, how) = match &statement.kind {
-            StatementKind::Explain(explain) => {
-                (&*explain.statement, Some(ExplainForm::of(explain, &self.settings)))
-            }
-            kind => (kind, None),
-        };
+        let (kind, how) = self.explained_kind(&statement.kind);
         if properties.runs == Runs::Directly {
             return match how {
                 Some(_) => Err(MysqlError::not_supported("EXPLAIN of this statement")),
                 None => Ok(None),
             };
         }
-        let is_query = matches!(kind, StatementKind::Query(_) | StatementKind::SelectInto { .. });
-        if parameters.is_some() && is_query && how.is_none_or(|how| how == ExplainForm::Analyze) {
-            self.limit_time(statement.hints.max_execution_time.unwrap_or(self.settings.max_execution_time));
+        if parameters.is_some() && how.is_none_or(|how| how == ExplainForm::Analyze) {
+            self.limit_query(kind, statement.hints.max_execution_time);
         }
         let types = self.parameter_types(parameters.unwrap_or_default());
         let is_local = self.program_step.is_some();
@@ -222,20 +216,16 @@ impl Session {
         let window = window_of(kind, &mut bound)?;
         let traces = parameters.is_some() && explainable && self.traces(&uses);
         let tells = ExplainDetail { of_other_ways: how.is_some() || traces, of_steps: traces };
-        let PlannedWork { mut work, parts, trace } = {
-            let values = parameters.unwrap_or_default();
-            self.plan_bound((bound, statement.assigns_variables, calls_programs), &subqueries, values, tells)?
-        };
+        let (values, told) =
+            (parameters.unwrap_or_default(), (bound, statement.assigns_variables, calls_programs));
+        let PlannedWork { mut work, parts, trace } = self.plan_bound(told, &subqueries, values, tells)?;
         self.keep_trace(sql, trace, &work, &parts);
-        if let Work::Select { window: slot, .. } = &mut work {
-            *slot = window;
-        }
-        let own_text = self.own_text(sql);
-        let digest =
-            self.sampled_digest(own_text, if is_local { &[] } else { parameters.unwrap_or_default() });
+        work.set_window(window);
+        let sampled = parameters.filter(|_| !is_local).unwrap_or_default();
+        let digest = self.sampled_digest(self.own_text(sql), sampled);
         Ok(Some(Planned {
             facts: PlanFacts::of(work.plan(), &parts),
-            chosen: value_dependence(&work, parameters.unwrap_or_default()),
+            chosen: value_dependence(&work, values),
             work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),
             warnings,
@@ -259,6 +249,23 @@ impl Session {
             digest,
             runs: PlanExecutions::default(),
         }))
+    }
+
+    /// The statement that EXPLAIN explains, and how; any other statement itself.
+    fn explained_kind<'s>(&self, kind: &'s StatementKind) -> (&'s StatementKind, Option<ExplainForm>) {
+        match kind {
+            StatementKind::Explain(explain) => {
+                (&*explain.statement, Some(ExplainForm::of(explain, &self.settings)))
+            }
+            kind => (kind, None),
+        }
+    }
+
+    /// Limits the time of a query: by its hint, or by `max_execution_time`. Milliseconds.
+    fn limit_query(&mut self, kind: &StatementKind, hinted: Option<u64>) {
+        if matches!(kind, StatementKind::Query(_) | StatementKind::SelectInto { .. }) {
+            self.limit_time(hinted.unwrap_or(self.settings.max_execution_time));
+        }
     }
 
     /// Returns whether planning is traced. A statement without stored tables is not: it may read the trace of the statement before.

@@ -6,6 +6,7 @@ mod outcomes;
 mod positions;
 mod programs;
 mod queries;
+mod refused;
 mod soup;
 mod statements;
 

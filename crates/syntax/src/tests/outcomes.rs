@@ -1,6 +1,7 @@
 //! A wide choice of MySQL's statements, each with its outcome: accepted, error 1064, or error 1235.
 
 use super::outcome;
+use super::refused::REFUSED;
 
 /// Statements that this version accepts.
 const ACCEPTED: &[&str] = &[
@@ -630,51 +631,6 @@ const REJECTED: &[&str] = &[
     "1",
     "'SELECT 1'",
     "END",
-];
-
-/// Statements of MySQL that this version refuses: error 1235.
-const REFUSED: &[&str] = &[
-    "SELECT SUM(a) OVER (ORDER BY a GROUPS 1 PRECEDING) FROM t",
-    "SELECT SUM(a) OVER (ROWS CURRENT ROW EXCLUDE TIES) FROM t",
-    "SELECT LAG(a) IGNORE NULLS OVER (ORDER BY a) FROM t",
-    "SELECT NTH_VALUE(a, 2) FROM LAST OVER (ORDER BY a) FROM t",
-    "SELECT MATCH (a) AGAINST ('x') FROM t",
-    "CREATE TABLE t (a POINT)",
-    "CREATE TABLE t (a TEXT, FULLTEXT KEY (a))",
-    "CREATE TABLE t (a INT, KEY (a) USING RTREE)",
-    "CREATE TABLE t (a INT) PARTITION BY LIST (a) (PARTITION p VALUES IN (1) TABLESPACE s)",
-    "CREATE TABLE t (a INT) PARTITION BY HASH ((SELECT 1))",
-    "CREATE TABLE t (a INT) ENCRYPTION='Y'",
-    "CREATE FULLTEXT INDEX i ON t (a)",
-    "ALTER TABLE t ADD COLUMN b INT, CHECK PARTITION p",
-    "ALTER TABLE t CHECK PARTITION p FOR UPGRADE",
-    "CHECK TABLE t FOR UPGRADE",
-    "ANALYZE TABLE t UPDATE HISTOGRAM ON a USING DATA '{}'",
-    "EXPLAIN ANALYZE FORMAT=TRADITIONAL SELECT 1",
-    "EXPLAIN ANALYZE FOR CONNECTION 5",
-    "SHOW ENGINE INNODB MUTEX",
-    "SHOW PROFILE",
-    "SHOW REPLICA HOSTS",
-    "SHOW BINLOG EVENTS",
-    "FLUSH HOSTS",
-    "LOAD XML INFILE 'x' INTO TABLE t",
-    "CREATE OR REPLACE SPATIAL REFERENCE SYSTEM 4120 NAME 'x' DEFINITION 'y'",
-    "GRANT SELECT (b) ON t TO a",
-    "XA START 'x'",
-    "START REPLICA",
-    "STOP SLAVE",
-    "RESET MASTER",
-    "PURGE BINARY LOGS TO 'x'",
-    "CHANGE MASTER TO MASTER_HOST = 'x'",
-    "INSTALL PLUGIN p SONAME 'x'",
-    "SHUTDOWN",
-    "RESTART",
-    "LOCK INSTANCE FOR BACKUP",
-    "CREATE USER a IDENTIFIED BY 'x' REQUIRE X509",
-    "CREATE USER a REQUIRE SUBJECT '/CN=a' AND ISSUER '/CN=b'",
-    "ALTER USER a WITH MAX_QUERIES_PER_HOUR 5",
-    "ALTER USER a WITH MAX_USER_CONNECTIONS 1 MAX_CONNECTIONS_PER_HOUR 5",
-    "ALTER USER a PASSWORD EXPIRE INTERVAL 1 DAY",
 ];
 
 /// Every statement of the lists.
