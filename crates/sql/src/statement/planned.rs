@@ -221,8 +221,7 @@ impl Session {
         let PlannedWork { mut work, parts, trace } = self.plan_bound(told, &subqueries, values, tells)?;
         self.keep_trace(sql, trace, &work, &parts);
         work.set_window(window);
-        let sampled = parameters.filter(|_| !is_local).unwrap_or_default();
-        let digest = self.sampled_digest(self.own_text(sql), sampled);
+        let digest = self.sampled_digest(self.own_text(sql), if is_local { &[] } else { values });
         Ok(Some(Planned {
             facts: PlanFacts::of(work.plan(), &parts),
             chosen: value_dependence(&work, values),
