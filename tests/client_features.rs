@@ -421,7 +421,8 @@ fn a_thousand_connections_that_are_idle_do_not_disturb_the_others() {
     let each = server.resident_bytes().saturating_sub(before) / 1000;
     println!("{each} bytes a connection");
     assert!(each < 256 << 10, "{each} bytes a connection");
-    assert_eq!(client.rows("SELECT COUNT(*) FROM information_schema.PROCESSLIST"), vec![vec![text("1001")]]);
+    let of_clients = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER <> 'event_scheduler'";
+    assert_eq!(client.rows(of_clients), vec![vec![text("1001")]]);
     let begun = Instant::now();
     (0..200).for_each(|_| drop(client.rows("SELECT * FROM d.t WHERE a = 7")));
     println!("200 reads in {:?}", begun.elapsed());

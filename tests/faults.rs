@@ -415,5 +415,5 @@ fn no_damaged_page_lets_anybody_in_without_the_password() {
             }
         }
     }
-    assert_eq!(locked, 4, "a page holds each of the tables of accounts and grants");
+    assert_eq!(locked, 7, "a page holds each of the tables of accounts and grants");
 }

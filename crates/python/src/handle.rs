@@ -60,6 +60,9 @@ pub(crate) struct ResultSet {
     pub(crate) chunks: Vec<Arc<Chunk>>,
 }
 
+/// The row of OUT and INOUT parameters, and their positions among the arguments.
+pub(crate) type OutParameters = (Arc<Chunk>, Vec<usize>);
+
 impl ResultSet {
     /// Reads a result to its end.
     fn read(mut stream: RowStream, session: &mut Session) -> Result<ResultSet, MysqlError> {
@@ -324,7 +327,7 @@ impl Open {
 
     /// Takes the OUT and INOUT parameters of the CALL that has just run: a row, and their positions among the
     /// arguments.
-    pub(crate) fn out_parameters(&mut self) -> Result<Option<(Arc<Chunk>, Vec<usize>)>, Failure> {
+    pub(crate) fn out_parameters(&mut self) -> Result<Option<OutParameters>, Failure> {
         let session = self.connection.session();
         let positions = session.out_parameter_numbers().to_vec();
         let Some(mut row) = session.out_parameters()? else { return Ok(None) };

@@ -134,9 +134,9 @@ impl<'c> Compiler<'c> {
 
     /// Sets the target of a jump.
     fn patch(&mut self, at: usize, to: usize) {
-        match self.steps.get_mut(at).map(|step| &mut step.kind) {
-            Some(StepKind::Jump(target) | StepKind::JumpUnless { target, .. }) => *target = to,
-            _ => {}
+        let kind = self.steps.get_mut(at).map(|step| &mut step.kind);
+        if let Some(StepKind::Jump(target) | StepKind::JumpUnless { target, .. }) = kind {
+            *target = to;
         }
     }
 

@@ -13,6 +13,9 @@ use leafline_types::MysqlError;
 use leafline_types::words::ProgramKind;
 use std::sync::Arc;
 
+/// A program's definition and its compiled form.
+pub(crate) type Loaded = (Arc<ProgramDef>, Arc<Code>);
+
 /// Returns a program of the catalog in compiled form; `None` if there is none of that name.
 ///
 /// # Errors
@@ -22,7 +25,7 @@ pub(crate) fn program(
     kind: ProgramKind,
     database: &str,
     name: &str,
-) -> Result<Option<(Arc<ProgramDef>, Arc<Code>)>, MysqlError> {
+) -> Result<Option<Loaded>, MysqlError> {
     let catalog = session.instance.engine().catalog();
     let Some(def) = catalog.program(kind, database, name) else { return Ok(None) };
     code(session, def).map(|code| Some((def.clone(), code)))

@@ -220,7 +220,7 @@ impl Session {
             }
             K::Commit(completion) => self.end_transaction(true, *completion).map(nothing),
             K::Rollback(completion) => self.end_transaction(false, *completion).map(nothing),
-            K::Savepoint(name) => Ok(nothing(self.savepoint(&name.value))),
+            K::Savepoint(name) => Ok(self.run_savepoint(&name.value)),
             K::RollbackTo(name) => self.rollback_to(&name.value).map(nothing),
             K::ReleaseSavepoint(name) => self.release_savepoint(&name.value).map(nothing),
             K::LockTables(tables) => self.lock_tables(tables).map(nothing),
@@ -251,6 +251,11 @@ impl Session {
     fn advise_on(&mut self, workload: Option<&PrepareSource>, verify: bool) -> Result<RowSet, MysqlError> {
         let workload = workload.map(|source| self.text_of(source));
         advise(self, workload.as_deref(), verify)
+    }
+
+    fn run_savepoint(&mut self, name: &str) -> Outcome {
+        self.savepoint(name);
+        Outcome::Done(Done::default())
     }
 
     /// Evaluates the expressions of DO.
