@@ -52,7 +52,9 @@ pub(crate) fn compile(create: &CreateProgram, context: CompileContext<'_>) -> Re
         compiler.declare(Some(row), &name, number);
         directions.push(Direction::In);
     }
-    let returns = returns.map(|returns| compiler.typed("", returns)).transpose()?;
+    // Errors of converting the result name it as a call.
+    let result = format!("{}()", create.name.name.value);
+    let returns = returns.map(|returns| compiler.typed(&result, returns)).transpose()?;
     compiler.statement(&create.body)?;
     compiler.emit(StepKind::End);
     Ok(Code {

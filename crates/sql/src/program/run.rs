@@ -336,7 +336,7 @@ impl Run {
     fn end_frame(&mut self, session: &mut Session) -> Result<(), MysqlError> {
         let Some(mut frame) = self.frames.pop() else { return Ok(()) };
         if frame.code.returns.is_some() {
-            let error = MysqlError::no_return_at_end(&frame.code.name);
+            let error = MysqlError::no_return_at_end(frame.code.name.rsplit('.').next().unwrap_or_default());
             session.warnings.push(WarningLevel::Error, error.clone());
             self.frames.push(frame);
             return Err(error);
