@@ -106,7 +106,6 @@ fn the_results_of_a_call_follow_one_another() {
         packets.pop();
         packets.push(end);
         packets.push(made(|out| OkPacket { affected: 4, ..OkPacket::default() }.put(out)));
-        packets.extend(result(capabilities));
         let mut client = client(&script(capabilities, &packets)).expect("let in");
         let Ok(Answer::Rows(rows)) = client.query("CALL p()") else { panic!("no rows") };
         let Ok(Some(Answer::Rows(mut rows))) = rows.next_result() else { panic!("one result") };
@@ -116,8 +115,6 @@ fn the_results_of_a_call_follow_one_another() {
         assert_eq!(rows.status(), status::MORE_RESULTS);
         let Ok(Some(Answer::Done(done))) = rows.next_result() else { panic!("no end") };
         assert_eq!((done.affected, done.status), (4, 0));
-        let Ok(Answer::Rows(rows)) = client.query("SELECT") else { panic!("no rows") };
-        assert!(matches!(rows.next_result(), Ok(None)));
     }
 }
 

@@ -170,7 +170,7 @@ fn wrong_values_are_found_while_binding() {
     check("SELECT TIMESTAMP 'x'", 1525, "Incorrect DATETIME value: 'x'");
     check("SELECT 1e999", 1367, "Illegal double '1e999' value found during parsing");
     check("SELECT a LIKE 'x' ESCAPE 'ab' FROM t", 1210, "Incorrect arguments to ESCAPE");
-    check("SELECT nothing(1)", 1305, "FUNCTION nothing does not exist");
+    check("SELECT nothing(1)", 1305, "FUNCTION test.nothing does not exist");
     check("SELECT 'a' COLLATE nothing", 1273, "Unknown collation: 'nothing'");
     check("SELECT CONVERT('a' USING nothing)", 1115, "Unknown character set: 'nothing'");
     check("SELECT @@nothing", 1193, "Unknown system variable 'nothing'");
