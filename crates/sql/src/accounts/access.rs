@@ -165,7 +165,7 @@ impl Access {
         if view.by_invoker { Ok(None) } else { self.of_account(&definer_of(view)) }
     }
 
-    /// The rights of a stored program's definer; `None` if the caller is unlimited, or is the definer.
+    /// The rights of a stored program's definer; `None` if the caller is unlimited.
     ///
     /// # Errors
     /// 1449 if there is no such account.
@@ -173,11 +173,7 @@ impl Access {
         &self,
         (user, host): &(String, String),
     ) -> Result<Option<Access>, MysqlError> {
-        let definer = AccountId::new(user, host);
-        if self.account() == definer {
-            return Ok(None);
-        }
-        self.of_account(&definer)
+        self.of_account(&AccountId::new(user, host))
     }
 
     /// The rights of another account.
