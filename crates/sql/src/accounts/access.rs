@@ -194,7 +194,7 @@ impl Access {
         Ok(Some(Access::with_roles((self.version, &rights.set), named, roles, Some(own))))
     }
 
-    /// What a plan depends on: the version of the accounts, and whose rights these are with which roles.
+    /// Returns the key of plans made with these rights: the version of the accounts, the account and its active roles.
     #[inline]
     pub(crate) fn key(&self) -> (u64, u64) {
         (self.version, self.identity)

@@ -127,7 +127,7 @@ pub enum Declaration {
 /// DECLARE .. HANDLER.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandlerDeclaration {
-    /// What follows the handler's body.
+    /// CONTINUE or EXIT.
     pub action: HandlerAction,
     /// The conditions it handles, never names: the parser puts the value of a name's declaration.
     pub conditions: Vec<ConditionValue>,
@@ -135,7 +135,7 @@ pub struct HandlerDeclaration {
     pub body: ProgramStatement,
 }
 
-/// What follows a handler's body.
+/// The place where a program goes on after a handler's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandlerAction {
     /// CONTINUE: the statement behind the one that raised the condition.

@@ -24,8 +24,8 @@ impl CreateProgram {
 }
 
 impl AlterEvent {
-    /// The text that the catalog keeps after the statement; `None` without a new body. The schedule in it is a
-    /// placeholder, because the one of the event's definition counts.
+    /// The text that the catalog keeps after the statement; `None` without a new body. Any schedule makes it
+    /// parse; the event's definition keeps the schedule that counts.
     pub fn stored_text(&self, sql: &str, mode: LexMode) -> Option<String> {
         let body = text_alone(sql, mode, self.body.as_ref()?.span);
         let name = quoted(&self.name.name.value);
