@@ -1,15 +1,14 @@
 //! CALL, and calls of stored functions.
 
-use super::code::{Code, StatementCode};
 use super::context;
 use super::evaluate::{Surroundings, converted};
 use super::frame::{Frame, Target};
 use super::loaded;
 use super::run::{Run, drive};
-use crate::session::{Outcome, Session};
-use crate::statement::evaluate;
-use leafline_expr::ProgramCall;
-use leafline_syntax::Privilege;
+use crate::evaluate;
+use crate::program_code::{Code, StatementCode};
+use crate::session::{CallHost, Outcome, Session};
+use leafline_expr::{EvalContext, ProgramCall, ProgramRunner};
 use leafline_syntax::ast::{Call, Direction, Expr, ExprKind};
 use leafline_table::ProgramDef;
 use leafline_types::words::ProgramKind;
@@ -40,14 +39,6 @@ pub(crate) fn call(
     drive(run, session)
 }
 
-/// Checks the privilege to run a routine.
-///
-/// # Errors
-/// 1370.
-pub(super) fn check_execute(session: &Session, def: &ProgramDef) -> Result<(), MysqlError> {
-    session.login.access.check_routine(Privilege::Execute, def.kind, &def.database, &def.name)
-}
-
 /// Makes the frame of a call: finds the procedure, checks the rights, evaluates the arguments, enters its
 /// settings.
 ///
@@ -61,7 +52,7 @@ pub(super) fn frame(session: &mut Session, call: &Call, source: Source<'_>) -> R
     let Some((def, code)) = loaded::program(session, ProgramKind::Procedure, &database, name)? else {
         return Err(MysqlError::does_not_exist("PROCEDURE", format_args!("{database}.{name}")));
     };
-    check_execute(session, &def)?;
+    loaded::check_execute(session, &def)?;
     if code.parameters.len() != call.arguments.len() {
         let (expected, got) = (code.parameters.len(), call.arguments.len());
         return Err(MysqlError::wrong_routine_argument_count("PROCEDURE", &code.name, expected, got));
@@ -118,12 +109,33 @@ fn target(argument: &Expr, source: &Source<'_>) -> Option<Target> {
     }
 }
 
+impl ProgramRunner for CallHost {
+    fn call(
+        &self,
+        call: &ProgramCall,
+        args: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Value, MysqlError> {
+        if !call.is_volatile
+            && let Some(value) = self.kept(call)
+        {
+            return Ok(value);
+        }
+        let value =
+            self.run(&mut cx.state.variables, cx.warnings, |inner| call_function(inner, call, args))?;
+        if !call.is_volatile {
+            self.keep(call, &value);
+        }
+        Ok(value)
+    }
+}
+
 /// Runs a stored function with these arguments, and returns its value.
 ///
 /// # Errors
 /// 1305 if there is no such function any more, 1424 if it is called inside its own call; errors of its
 /// statements.
-pub(crate) fn call_function(
+fn call_function(
     session: &mut Session,
     call: &ProgramCall,
     arguments: &[Value],

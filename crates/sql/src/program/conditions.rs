@@ -3,7 +3,7 @@
 //! The innermost block with an applicable handler wins. Within it a handler of the number comes before one of
 //! the SQLSTATE, and that before SQLWARNING, NOT FOUND and SQLEXCEPTION.
 
-use super::code::{Code, Condition};
+use crate::program_code::{Code, Condition};
 use leafline_types::{Warning, WarningLevel};
 
 /// A handler that takes a condition.

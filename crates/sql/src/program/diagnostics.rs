@@ -1,7 +1,7 @@
 //! SIGNAL, RESIGNAL and GET DIAGNOSTICS, in programs and outside.
 
+use crate::evaluate;
 use crate::session::Session;
-use crate::statement::evaluate;
 use leafline_syntax::ast::{
     ConditionValue, DiagnosticsCondition, DiagnosticsWanted, GetDiagnostics, Signal, SignalItem,
     StatementItem, VariableTarget,

@@ -4,10 +4,10 @@
 //! Then an evaluation borrows the slots as parameters, without an execution. An expression with subqueries,
 //! calls of stored functions or variables of the session is bound each time.
 
-use super::code::Slot;
 use super::frame::Frame;
+use crate::evaluate::bound_value;
+use crate::program_code::Slot;
 use crate::session::{Now, Session};
-use crate::statement::evaluate::bound_value;
 use leafline_expr::{
     ArithmeticOp, CompareDomain, EvalContext, Expr, ExprKind, SqlMode, evaluate_condition, evaluate_scalar,
 };

@@ -2,9 +2,8 @@
 //!
 //! Frames are data. CALL inside a procedure pushes a frame, so that recursion takes no stack of the thread.
 
-use super::code::Code;
-use super::kept::StepPlans;
 use crate::accounts::Access;
+use crate::program_code::{Code, StepPlans};
 use crate::settings::Modes;
 use leafline_table::ProgramDef;
 use leafline_types::{Batch, Charset, Collation, ExprType, Value, Warning, Warnings, WarningsMark};

@@ -4,10 +4,10 @@
 //! parameters. CALL, also as the statement of EXECUTE, pushes a frame and runs nothing here.
 
 use super::call;
-use super::code::{Code, StatementCode};
 use super::evaluate::{self, Surroundings};
 use super::frame::Frame;
 use super::run::{Next, Run};
+use crate::program_code::{Code, StatementCode};
 use crate::properties::{Commits, Diagnostics, Runs, properties};
 use crate::session::{Outcome, ProgramStep, Session};
 use leafline_syntax::ast::StatementKind;

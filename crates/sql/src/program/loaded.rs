@@ -1,13 +1,12 @@
 //! Compiles the programs of the catalog.
 
-use super::code::{Code, Slot};
-use super::compile::{CompileContext, compile};
+use crate::program_code::{Code, CompileContext, Slot, compile};
 use crate::session::Session;
 use crate::settings::{Modes, Settings};
 use leafline_expr::ProgramName;
 use leafline_planner::binder::StoredFunction;
 use leafline_syntax::ast::StatementKind;
-use leafline_syntax::{MAX_NESTING, ParseLimits};
+use leafline_syntax::{MAX_NESTING, ParseLimits, Privilege};
 use leafline_table::ProgramDef;
 use leafline_types::MysqlError;
 use leafline_types::words::ProgramKind;
@@ -71,29 +70,39 @@ pub(super) fn compiled(
     compile(&create, context)
 }
 
-/// Returns the facts about a stored function that binding a call needs; `None` if there is none of that name.
+/// Checks the privilege to run a routine.
 ///
 /// # Errors
-/// Errors of compiling it; 1370 without the privilege EXECUTE.
-pub(crate) fn stored_function(
-    session: &Session,
-    database: &str,
-    name: &str,
-) -> Result<Option<StoredFunction>, MysqlError> {
-    let catalog = session.instance.engine().catalog();
-    let Some(def) = catalog.program(ProgramKind::Function, database, name) else { return Ok(None) };
-    super::call::check_execute(session, def)?;
-    let code = match session.kept.programs.find(def) {
-        Some(code) => code,
-        None => Arc::new(compiled(session, def, Vec::new())?),
-    };
-    let Some(returns) = &code.returns else {
-        return Err(MysqlError::internal("a stored function without a type"));
-    };
-    Ok(Some(StoredFunction {
-        name: Arc::new(ProgramName { database: def.database.clone(), name: def.name.clone() }),
-        parameters: code.parameters.len(),
-        returns: returns.expr_type(),
-        is_deterministic: def.routine().is_some_and(|routine| routine.deterministic),
-    }))
+/// 1370.
+pub(super) fn check_execute(session: &Session, def: &ProgramDef) -> Result<(), MysqlError> {
+    session.login.access.check_routine(Privilege::Execute, def.kind, &def.database, &def.name)
+}
+
+impl Session {
+    /// Returns the facts about a stored function that binding a call needs; `None` if there is none of that name.
+    ///
+    /// # Errors
+    /// Errors of compiling it; 1370 without the privilege EXECUTE.
+    pub(crate) fn stored_function(
+        &self,
+        database: &str,
+        name: &str,
+    ) -> Result<Option<StoredFunction>, MysqlError> {
+        let catalog = self.instance.engine().catalog();
+        let Some(def) = catalog.program(ProgramKind::Function, database, name) else { return Ok(None) };
+        check_execute(self, def)?;
+        let code = match self.kept.programs.find(def) {
+            Some(code) => code,
+            None => Arc::new(compiled(self, def, Vec::new())?),
+        };
+        let Some(returns) = &code.returns else {
+            return Err(MysqlError::internal("a stored function without a type"));
+        };
+        Ok(Some(StoredFunction {
+            name: Arc::new(ProgramName { database: def.database.clone(), name: def.name.clone() }),
+            parameters: code.parameters.len(),
+            returns: returns.expr_type(),
+            is_deterministic: def.routine().is_some_and(|routine| routine.deterministic),
+        }))
+    }
 }

@@ -5,12 +5,11 @@
 //! statement. Each backward jump and each statement checks whether the statement was cancelled; no handler
 //! takes that.
 
-use super::code::StepKind;
 use super::conditions;
 use super::context;
-use super::cursor;
 use super::evaluate::{self, Surroundings, Use};
 use super::frame::{ActiveHandler, Frame, Target};
+use crate::program_code::StepKind;
 use crate::result::Done;
 use crate::session::{CallingStatement, Outcome, RowStream, Session, SuspendedProgram};
 use leafline_types::error::errno;
@@ -156,15 +155,13 @@ impl Run {
         }
         match &step.kind {
             StepKind::Sql(statement) => self.sql(session, *statement),
-            StepKind::Open(cursor) => {
-                self.simple(session, |run, session| cursor::open(run, session, *cursor))
-            }
+            StepKind::Open(cursor) => self.simple(session, |run, session| run.open_cursor(session, *cursor)),
             StepKind::Fetch { cursor, into } => {
-                self.simple(session, |run, session| cursor::fetch(run, session, *cursor, into))
+                self.simple(session, |run, session| run.fetch(session, *cursor, into))
             }
-            StepKind::Close(cursor) => self.simple(session, |run, _| cursor::close(run, *cursor)),
+            StepKind::Close(cursor) => self.simple(session, |run, _| run.close_cursor(*cursor)),
             StepKind::CloseAll(cursors) => {
-                cursor::close_all(self, cursors.clone());
+                self.close_cursors(cursors.clone());
                 self.advance();
                 Ok(Next::Step)
             }

@@ -4,9 +4,9 @@
 //! columns in, runs the body in the session inside the statement's, and copies the assigned columns of the new row back.
 
 use super::call;
-use super::code::{Code, Slot, StatementCode, StepKind};
 use super::loaded;
 use super::run::Run;
+use crate::program_code::{RowColumn, Slot, StatementCode, StepKind, TableTriggers, Trigger, When};
 use crate::session::Session;
 use leafline_syntax::ast::{ExprKind, StatementKind};
 use leafline_table::{ProgramDef, TableDef};
@@ -18,96 +18,42 @@ use std::sync::Arc;
 const OLD: &str = "OLD";
 const NEW: &str = "NEW";
 
-/// The time and the change that fire a trigger.
-type When = (TriggerTime, TriggerEvent);
-
-/// The compiled triggers of one table, in the order in which they fire.
-pub(crate) struct TableTriggers {
-    triggers: Vec<Trigger>,
+/// Compiles the triggers of a table, or finds the ones compiled before; `None` if it has none.
+///
+/// # Errors
+/// Errors of compiling a trigger.
+pub(crate) fn triggers_of(
+    session: &mut Session,
+    table: &TableDef,
+) -> Result<Option<Arc<TableTriggers>>, MysqlError> {
+    let catalog = session.instance.engine().catalog();
+    let defs = catalog.triggers_of(&table.database, &table.name);
+    if defs.is_empty() {
+        return Ok(None);
+    }
+    if let Some(known) = session.kept.programs.triggers_of(table.id)
+        && known.are(&defs)
+    {
+        return Ok(Some(known));
+    }
+    let triggers = defs.iter().map(|def| Trigger::of(session, def, table)).collect::<Result<_, _>>()?;
+    let triggers = Arc::new(TableTriggers::new(triggers));
+    session.kept.programs.keep_triggers(table.id, triggers.clone());
+    Ok(Some(triggers))
 }
 
-/// A compiled trigger.
-struct Trigger {
+/// Fires the triggers of one change of a row, in their order.
+///
+/// # Errors
+/// The first error of a trigger; 1424 for a trigger that its own statements fire.
+pub(crate) fn fire(
+    triggers: &TableTriggers,
+    session: &mut Session,
     when: When,
-    def: Arc<ProgramDef>,
-    code: Arc<Code>,
-    /// The columns that are variables, in the order of the slots.
-    columns: Vec<RowColumn>,
-}
-
-/// A column of a row that is a variable of a trigger.
-struct RowColumn {
-    is_new: bool,
-    /// Its place in the table.
-    column: usize,
-    /// Whether the body assigns it.
-    is_assigned: bool,
-}
-
-impl TableTriggers {
-    /// Compiles the triggers of a table, or finds the ones compiled before; `None` if it has none.
-    ///
-    /// # Errors
-    /// Errors of compiling a trigger.
-    pub(crate) fn of(
-        session: &mut Session,
-        table: &TableDef,
-    ) -> Result<Option<Arc<TableTriggers>>, MysqlError> {
-        let catalog = session.instance.engine().catalog();
-        let defs = catalog.triggers_of(&table.database, &table.name);
-        if defs.is_empty() {
-            return Ok(None);
-        }
-        if let Some(known) = session.kept.programs.triggers_of(table.id)
-            && known.are(&defs)
-        {
-            return Ok(Some(known));
-        }
-        let triggers = defs.iter().map(|def| Trigger::of(session, def, table)).collect::<Result<_, _>>()?;
-        let triggers = Arc::new(TableTriggers { triggers });
-        session.kept.programs.keep_triggers(table.id, triggers.clone());
-        Ok(Some(triggers))
-    }
-
-    /// Whether these are the triggers of the definitions.
-    fn are(&self, defs: &[Arc<ProgramDef>]) -> bool {
-        self.triggers.len() == defs.len()
-            && self.triggers.iter().zip(defs).all(|(trigger, def)| Arc::ptr_eq(&trigger.def, def))
-    }
-
-    /// The triggers' definitions and compiled forms.
-    pub(super) fn programs(&self) -> impl Iterator<Item = (&Arc<ProgramDef>, &Arc<Code>)> {
-        self.triggers.iter().map(|trigger| (&trigger.def, &trigger.code))
-    }
-
-    fn that_fire(&self, when: When) -> impl Iterator<Item = &Trigger> {
-        self.triggers.iter().filter(move |trigger| trigger.when == when)
-    }
-
-    /// Whether any trigger fires then.
-    pub(crate) fn has(&self, time: TriggerTime, event: TriggerEvent) -> bool {
-        self.that_fire((time, event)).next().is_some()
-    }
-
-    /// Whether a trigger that fires before this change assigns the column of the new row.
-    pub(crate) fn assigns(&self, event: TriggerEvent, column: usize) -> bool {
-        let mut columns = self.that_fire((TriggerTime::Before, event)).flat_map(|trigger| &trigger.columns);
-        columns.any(|known| known.column == column && known.is_assigned)
-    }
-
-    /// Fires the triggers of one change of a row, in their order.
-    ///
-    /// # Errors
-    /// The first error of a trigger; 1424 for a trigger that its own statements fire.
-    pub(crate) fn fire(
-        &self,
-        session: &mut Session,
-        when: When,
-        old: &[Value],
-        new: &mut [Value],
-    ) -> Result<(), MysqlError> {
-        self.that_fire(when).try_for_each(|trigger| trigger.fire(session, old, new))
-    }
+    old: &[Value],
+    new: &mut [Value],
+) -> Result<(), MysqlError> {
+    triggers.that_fire(when).try_for_each(|trigger| trigger.fire(session, old, new))
 }
 
 /// Compiles a trigger that is about to be created.

@@ -6,7 +6,8 @@
 //! statement. Between two steps the session is free. A statement that changes rows runs as one step; a query
 //! whose client pulls rows runs one step for each batch.
 
-use super::inner::CallHost;
+use super::calls::CallHost;
+use super::now::Now;
 use crate::accounts::Access;
 use crate::instance::Instance;
 use crate::session_entry::SessionEntry;
@@ -16,7 +17,7 @@ use leafline_expr::Expr;
 use leafline_planner::plan::Node;
 use leafline_table::{BuildControl, ColumnDef, SessionLocks, implicit_default};
 use leafline_types::convert::{StoreContext, dated, store_cast};
-use leafline_types::{Batch, CancelToken, Collation, DateTime, MysqlError, SqlType, Value};
+use leafline_types::{Batch, CancelToken, Collation, MysqlError, SqlType, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -176,24 +177,6 @@ pub(crate) fn bytes_for<'v>(value: &'v Value, from: Collation, column: &ColumnDe
             Cow::Owned(Value::bytes(from.charset().encode(text)))
         }
         _ => Cow::Borrowed(value),
-    }
-}
-
-/// The time of a statement.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Now {
-    /// In UTC.
-    pub(crate) utc: DateTime,
-    /// In the session's time zone.
-    pub(crate) local: DateTime,
-}
-
-impl Now {
-    /// The time as a DATETIME or TIMESTAMP column stores it. As in `NOW(fsp)`, excess digits are cut off, not
-    /// rounded.
-    pub(crate) fn of(self, ty: &SqlType) -> DateTime {
-        let now = if matches!(ty, SqlType::Timestamp { .. }) { self.utc } else { self.local };
-        now.truncate(ty.scale())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The state that a statement owns from its first batch of rows to its last.
 
 use super::Session;
-use super::context::{Now, SessionView, StatementContext, StoreRules};
-use super::inner::Calls;
+use super::calls::Calls;
+use super::context::{SessionView, StatementContext, StoreRules};
+use super::now::Now;
 use leafline_access::{Budget, ScanPiece};
 use leafline_executor::{ExecutionContext, Part, Profile, Runner, StatementLocks, Subplans};
 use leafline_expr::{CallState, EvalContext, ProgramRunner};

@@ -3,120 +3,24 @@
 //! While a statement evaluates expressions, its session lends parts of itself and cannot run statements. An inner session can: it
 //! has settings, facts and plans of its own, shares the entry, the locks and the cancel token, and borrows for the time of one
 //! step the temporary tables, and for the time of one call the user variables and the diagnostics. Its transaction is an inner
-//! handle of the calling statement's ([`Transaction::inner`]): an inner statement is undone by itself, and ends nothing.
+//! handle of the calling statement's (`Transaction::inner`): an inner statement is undone by itself, and ends nothing.
 //!
 //! LAST_INSERT_ID(), ROW_COUNT() and FOUND_ROWS() of the calling session stay as they are, as in MySQL: the inner session begins
 //! with copies. NOW() stands still.
 
-use super::context::Now;
+use super::now::Now;
 use super::parts::{CurrentStatement, KeptStatements, Login, SessionObjects};
 use super::transaction::TransactionState;
 use super::{ClientFileState, Session, StateTracker};
-use crate::program;
 use crate::status::SessionCounters;
-use leafline_expr::{EvalContext, ProgramCall, ProgramRunner, UserVariables};
-use leafline_table::{ProgramDef, Transaction};
-use leafline_types::{MysqlError, Value, Warnings};
-use std::cell::RefCell;
+use leafline_expr::UserVariables;
+use leafline_table::ProgramDef;
+use leafline_types::{MysqlError, Warnings};
 use std::sync::Arc;
-
-/// How deep sessions may stand in each other: a function whose query calls a function, and so on. Each level takes stack of the
-/// thread, which has 2 MiB.
-const MAX_LEVELS: usize = 12;
-
-/// The calls of stored functions by one execution of a statement.
-pub(crate) struct Calls {
-    transaction: Option<Transaction>,
-    /// Results of calls that need one evaluation in an execution.
-    kept: Vec<(ProgramCall, Value)>,
-}
-
-impl Calls {
-    /// Calls inside a statement of `transaction`.
-    ///
-    /// # Errors
-    /// 1436 if the session stands too deep in others.
-    pub(super) fn within(session: &Session, transaction: &mut Transaction) -> Result<Calls, MysqlError> {
-        if session.level >= MAX_LEVELS {
-            return Err(MysqlError::nested_too_deeply(MAX_LEVELS));
-        }
-        Ok(Calls { transaction: Some(transaction.inner()), kept: Vec::new() })
-    }
-
-    /// Lends parts of the session to its inner session, for one step of the statement.
-    pub(super) fn enter(&mut self, session: &mut Session, now: Now) -> CallHost {
-        let mut inner = session.inner.take().unwrap_or_else(|| Box::new(Session::inside(session)));
-        inner.begin_inner(session, now);
-        inner.transaction.open = self.transaction.take();
-        CallHost { inner: RefCell::new(inner), kept: RefCell::new(std::mem::take(&mut self.kept)) }
-    }
-
-    /// Takes back what [`enter`](Self::enter) lent.
-    pub(super) fn leave(&mut self, host: CallHost, session: &mut Session) {
-        let mut inner = host.inner.into_inner();
-        self.transaction = inner.transaction.open.take();
-        self.kept = host.kept.into_inner();
-        session.objects = std::mem::take(&mut inner.objects);
-        session.counters += std::mem::take(&mut inner.counters);
-        session.inner = Some(inner);
-    }
-}
-
-/// The inner session during one step of a statement.
-pub(crate) struct CallHost {
-    inner: RefCell<Box<Session>>,
-    kept: RefCell<Vec<(ProgramCall, Value)>>,
-}
-
-impl CallHost {
-    /// Runs `step` in the inner session, with the variables of the calling statement and diagnostics of its own.
-    ///
-    /// # Errors
-    /// The errors of `step`.
-    pub(crate) fn run<R>(
-        &self,
-        variables: &mut UserVariables,
-        warnings: &mut Warnings,
-        step: impl FnOnce(&mut Session) -> Result<R, MysqlError>,
-    ) -> Result<R, MysqlError> {
-        let mut inner = self
-            .inner
-            .try_borrow_mut()
-            .map_err(|_| MysqlError::internal("a stored program was called from its own session"))?;
-        std::mem::swap(&mut inner.user_variables, variables);
-        // The program clears its own diagnostics; those of the statement stay, and the program's come behind them.
-        inner.warnings = warnings.another();
-        let result = step(&mut inner);
-        std::mem::swap(&mut inner.user_variables, variables);
-        warnings.append(std::mem::take(&mut inner.warnings));
-        result
-    }
-}
-
-impl ProgramRunner for CallHost {
-    fn call(
-        &self,
-        call: &ProgramCall,
-        args: &[Value],
-        cx: &mut EvalContext<'_>,
-    ) -> Result<Value, MysqlError> {
-        if !call.is_volatile
-            && let Some((_, value)) = self.kept.borrow().iter().find(|(kept, _)| kept == call)
-        {
-            return Ok(value.clone());
-        }
-        let value = self
-            .run(&mut cx.state.variables, cx.warnings, |inner| program::call_function(inner, call, args))?;
-        if !call.is_volatile {
-            self.kept.borrow_mut().push((call.clone(), value.clone()));
-        }
-        Ok(value)
-    }
-}
 
 impl Session {
     /// Makes the session inside `outer`.
-    fn inside(outer: &Session) -> Session {
+    pub(super) fn inside(outer: &Session) -> Session {
         Session {
             cancel: outer.cancel.clone(),
             login: Login::inside(&outer.login),
@@ -150,7 +54,7 @@ impl Session {
     }
 
     /// Takes over the state of the calling session for one step.
-    fn begin_inner(&mut self, outer: &mut Session, now: Now) {
+    pub(super) fn begin_inner(&mut self, outer: &mut Session, now: Now) {
         self.login.access = outer.login.access.clone();
         self.login.roles = outer.login.roles.clone();
         if self.settings != outer.settings {

@@ -2,7 +2,6 @@
 
 use super::Session;
 use crate::information_schema::{self, SystemView};
-use crate::program;
 use crate::settings::Modes;
 use crate::settings::variables::{Scope, Variable, find};
 use leafline_planner::SystemRows;
@@ -30,7 +29,7 @@ impl CatalogLookup for Session {
     }
 
     fn stored_function(&self, database: &str, name: &str) -> Result<Option<StoredFunction>, MysqlError> {
-        program::stored_function(self, database, name)
+        Session::stored_function(self, database, name)
     }
 
     fn has_triggers(&self, table: &TableDef) -> bool {

@@ -4,6 +4,7 @@
 //! which the caller pulls batch by batch through the session, or a count of changes. To give a statement up,
 //! the caller drops its rows.
 
+mod calls;
 mod client_file;
 mod contained;
 mod context;
@@ -13,6 +14,7 @@ mod hypothetical;
 mod inner;
 mod lookup;
 mod many;
+mod now;
 mod outcome;
 mod own_tables;
 mod parts;
@@ -26,13 +28,15 @@ mod statement_cache;
 mod tables;
 mod transaction;
 
+pub(crate) use calls::CallHost;
 use client_file::ClientFileState;
 pub(crate) use client_file::WaitingLoad;
-pub(crate) use context::{Now, SessionView, StatementContext, StoreRules, bytes_for};
+pub(crate) use context::{SessionView, StatementContext, StoreRules, bytes_for};
 pub(crate) use execution::Execution;
 pub(crate) use hypothetical::{CatalogWithHypothetical, HypotheticalIndexes};
 use leafline_planner::Authority;
 pub use many::BatchOutcome;
+pub(crate) use now::Now;
 pub(crate) use outcome::shown_value;
 pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
 pub use pieces::{Cut, QueryPieces};

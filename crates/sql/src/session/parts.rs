@@ -1,8 +1,8 @@
 //! The parts of a session that belong together: its login, its current statement, its own objects, its kept statements.
 
-use super::context::Now;
 use super::controlled::StatementGroups;
 use super::hypothetical::HypotheticalIndexes;
+use super::now::Now;
 use super::outcome::Chunk;
 use super::own_tables::OwnTables;
 use super::prepared::PreparedStatements;
@@ -11,7 +11,7 @@ use super::statement_cache::StatementCache;
 use super::tables::LockedTables;
 use crate::accounts::{Access, AccountId};
 use crate::handlers::OpenHandlers;
-use crate::program::KeptPrograms;
+use crate::program_code::KeptPrograms;
 use crate::settings::Settings;
 use leafline_table::{MetadataKey, ProgramDef};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! CREATE EVENT and ALTER EVENT: the schedule, and what happens to one that is over.
 
 use super::definitions::database_of;
-use super::evaluate;
 use super::program_context::{context_of, definer_of, note_missing_definer};
+use crate::evaluate;
 use crate::session::Session;
 use leafline_syntax::ast::{
     AlterEvent, CastKind, CastTarget, Event, Expr, ExprKind, ProgramKind, Schedule, Span,

@@ -8,7 +8,7 @@
 //! Rows are ordered by the bytes of their keys in the index, and rows of equal keys by the number of their partition: the bytes
 //! of a key identify a row within its partition.
 
-use super::evaluate::{Filter, constant};
+use crate::evaluate::{Filter, constant};
 use crate::handlers::entries::{Entry, Place, Walk, next_entries};
 use crate::handlers::{OpenHandler, Order};
 use crate::information_schema;

@@ -26,7 +26,6 @@
 //! | `handler` | HANDLER |
 //! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, LOAD INDEX, FLUSH, KILL |
 //! | `table_uses` | which tables a planned statement uses |
-//! | [`evaluate`] | expressions without a table |
 
 pub(crate) mod account;
 mod alter;
@@ -34,7 +33,6 @@ mod backup;
 mod change;
 mod create;
 pub(crate) mod definitions;
-pub(crate) mod evaluate;
 mod events;
 mod explained;
 pub(crate) mod handler;
@@ -66,6 +64,7 @@ mod transport_tests;
 mod views;
 
 use crate::advice::advise;
+use crate::evaluate;
 use crate::program;
 use crate::properties::{About, Changes, Commits, Diagnostics, properties};
 use crate::result::{Done, RowSet};

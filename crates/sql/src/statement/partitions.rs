@@ -1,8 +1,8 @@
 //! Partitioning of tables: makes the partition scheme of a new or altered table, from the statement or from the old scheme.
 
 use super::change::of_table;
-use super::evaluate::constant;
 use super::metadata::check_concurrency;
+use crate::evaluate::constant;
 use crate::result::Done;
 use crate::session::Session;
 use crate::show::base_table;

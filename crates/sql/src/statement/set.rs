@@ -1,6 +1,6 @@
 //! SET: system variables, user variables, the character set, transaction characteristics, passwords.
 
-use super::evaluate;
+use crate::evaluate;
 use crate::session::Session;
 use crate::settings::variables::{Scope, Variable, find};
 use crate::settings::{Modes, SessionIsolation, Settings};

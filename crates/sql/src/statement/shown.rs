@@ -1,6 +1,6 @@
 //! SHOW: makes the rows, and keeps those that LIKE or WHERE selects.
 
-use super::evaluate;
+use crate::evaluate;
 use crate::like::like;
 use crate::result::RowSet;
 use crate::session::Session;

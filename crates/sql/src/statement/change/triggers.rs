@@ -5,7 +5,8 @@
 //! triggers run in the session's inner session and see the rows written so far. An error of a trigger is an error of the statement.
 
 use super::ChangeContext;
-use crate::program::TableTriggers;
+use crate::program;
+use crate::program_code::TableTriggers;
 use crate::session::StatementContext;
 use leafline_planner::bound::ChangedTable;
 use leafline_table::TableDef;
@@ -26,7 +27,7 @@ impl Triggers {
         let Some(host) = cx.programs else { return Ok(Triggers(None)) };
         let eval = &mut cx.exec.eval;
         let triggers =
-            host.run(&mut eval.state.variables, eval.warnings, |inner| TableTriggers::of(inner, table))?;
+            host.run(&mut eval.state.variables, eval.warnings, |inner| program::triggers_of(inner, table))?;
         Ok(Triggers(triggers))
     }
 
@@ -97,6 +98,8 @@ impl Triggers {
         };
         let host = cx.programs.ok_or_else(|| MysqlError::internal("triggers where none can run"))?;
         let eval = &mut cx.statement.exec.eval;
-        host.run(&mut eval.state.variables, eval.warnings, |inner| triggers.fire(inner, when, old, new))
+        host.run(&mut eval.state.variables, eval.warnings, |inner| {
+            program::fire(triggers, inner, when, old, new)
+        })
     }
 }

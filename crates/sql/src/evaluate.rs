@@ -92,7 +92,7 @@ fn shown_type(column: &ColumnMeta) -> ExprType {
 }
 
 /// A bound condition over rows that a statement has read itself.
-pub(super) struct Filter {
+pub(crate) struct Filter {
     condition: [leafline_expr::Expr; 1],
     execution: Execution,
 }
@@ -102,7 +102,7 @@ impl Filter {
     ///
     /// # Errors
     /// Planning a subquery fails with its own errors.
-    pub(super) fn new(
+    pub(crate) fn new(
         session: &mut Session,
         bound: BoundExpression,
         parameters: &[Value],
@@ -118,7 +118,7 @@ impl Filter {
     ///
     /// # Errors
     /// Evaluating the condition fails with its own errors.
-    pub(super) fn holds(&mut self, session: &mut Session, batch: &Batch) -> Result<Vec<bool>, MysqlError> {
+    pub(crate) fn holds(&mut self, session: &mut Session, batch: &Batch) -> Result<Vec<bool>, MysqlError> {
         let condition = &self.condition;
         let selected = self
             .execution

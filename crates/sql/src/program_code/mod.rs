@@ -1,0 +1,22 @@
+//! The compiled form of stored programs, and what a session keeps of it.
+//!
+//! | module | does |
+//! |---|---|
+//! | `code` | defines the compiled form: steps, slots, scopes of handlers |
+//! | `names` | finds the variables that are visible at a step |
+//! | `compile` | turns the syntax tree into steps |
+//! | `triggers` | defines the compiled triggers of a table |
+//! | `kept` | keeps compiled programs, triggers and plans for a session |
+//!
+//! Nothing here runs a program or knows a session: `program` does.
+
+mod code;
+mod compile;
+mod kept;
+mod names;
+mod triggers;
+
+pub(crate) use code::{Code, Condition, Slot, StatementCode, StepKind};
+pub(crate) use compile::{CompileContext, compile};
+pub(crate) use kept::{KeptPrograms, StepPlans};
+pub(crate) use triggers::{RowColumn, TableTriggers, Trigger, When};

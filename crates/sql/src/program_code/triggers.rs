@@ -1,0 +1,68 @@
+//! The compiled triggers of a table.
+
+use super::code::Code;
+use leafline_table::ProgramDef;
+use leafline_types::words::{TriggerEvent, TriggerTime};
+use std::sync::Arc;
+
+/// The time and the change that fire a trigger.
+pub(crate) type When = (TriggerTime, TriggerEvent);
+
+/// The compiled triggers of one table, in the order in which they fire.
+pub(crate) struct TableTriggers(Vec<Trigger>);
+
+/// A compiled trigger.
+pub(crate) struct Trigger {
+    /// When it fires.
+    pub(crate) when: When,
+    /// Its definition.
+    pub(crate) def: Arc<ProgramDef>,
+    /// Its compiled body.
+    pub(crate) code: Arc<Code>,
+    /// The columns that are variables, in the order of the slots.
+    pub(crate) columns: Vec<RowColumn>,
+}
+
+/// A column of a row that is a variable of a trigger.
+pub(crate) struct RowColumn {
+    /// Whether it is a column of the new row.
+    pub(crate) is_new: bool,
+    /// Its place in the table.
+    pub(crate) column: usize,
+    /// Whether the body assigns it.
+    pub(crate) is_assigned: bool,
+}
+
+impl TableTriggers {
+    /// The triggers of one table.
+    pub(crate) fn new(triggers: Vec<Trigger>) -> TableTriggers {
+        TableTriggers(triggers)
+    }
+
+    /// Whether these are the triggers of the definitions.
+    pub(crate) fn are(&self, defs: &[Arc<ProgramDef>]) -> bool {
+        self.0.len() == defs.len()
+            && self.0.iter().zip(defs).all(|(trigger, def)| Arc::ptr_eq(&trigger.def, def))
+    }
+
+    /// The triggers' definitions and compiled forms.
+    pub(super) fn programs(&self) -> impl Iterator<Item = (&Arc<ProgramDef>, &Arc<Code>)> {
+        self.0.iter().map(|trigger| (&trigger.def, &trigger.code))
+    }
+
+    /// The triggers that fire then, in their order.
+    pub(crate) fn that_fire(&self, when: When) -> impl Iterator<Item = &Trigger> {
+        self.0.iter().filter(move |trigger| trigger.when == when)
+    }
+
+    /// Whether any trigger fires then.
+    pub(crate) fn has(&self, time: TriggerTime, event: TriggerEvent) -> bool {
+        self.that_fire((time, event)).next().is_some()
+    }
+
+    /// Whether a trigger that fires before this change assigns the column of the new row.
+    pub(crate) fn assigns(&self, event: TriggerEvent, column: usize) -> bool {
+        let mut columns = self.that_fire((TriggerTime::Before, event)).flat_map(|trigger| &trigger.columns);
+        columns.any(|known| known.column == column && known.is_assigned)
+    }
+}
