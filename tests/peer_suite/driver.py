@@ -297,7 +297,7 @@ class Run:
         self.note_accounts(lowered, verdict, why)
         for table, names in self.triggers.values():
             if table in touched:
-                self.diverge(self.changeable(names), "routines")
+                self.diverge(self.changeable(names), "programs")
         if statements.drops(plain):
             if verdict == "equal" or reference == 0 or reference in (1051, 1008):
                 self.forget(touched)

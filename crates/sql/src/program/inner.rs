@@ -11,7 +11,8 @@ use crate::program_code::{Code, StatementCode};
 use crate::properties::{Commits, Diagnostics, Runs, properties};
 use crate::session::{Outcome, ProgramStep, Session};
 use leafline_syntax::ast::StatementKind;
-use leafline_types::{MysqlError, Value, WarningLevel};
+use leafline_types::error::errno;
+use leafline_types::{MysqlError, Value, WarningLevel, WarningsMark};
 use std::sync::Arc;
 
 impl Run {
@@ -103,6 +104,9 @@ impl Run {
                 session.warnings.drop_before(mark);
             }
         }
+        if step.as_ref().is_some_and(|step| !step.assigned.is_empty()) {
+            check_computed(session, mark)?;
+        }
         let around = Surroundings::of(session);
         for (name, value, ty) in step.into_iter().flat_map(|step| step.assigned) {
             let slot = written.names.find(None, &name.value).and_then(|at| written.slots.get(at));
@@ -157,6 +161,25 @@ impl Run {
         };
         self.push(session, frame)
     }
+}
+
+/// Fails if computing the values of SELECT .. INTO variables of the program gave a warning that is an error where values
+/// are stored, in strict mode.
+///
+/// # Errors
+/// 1365, 3020.
+fn check_computed(session: &mut Session, mark: WarningsMark) -> Result<(), MysqlError> {
+    if !session.settings.evaluation_mode().strict {
+        return Ok(());
+    }
+    let error = session.warnings.since(mark).iter().find_map(|warning| match warning.code {
+        errno::ER_DIVISION_BY_ZERO => Some(MysqlError::division_by_zero()),
+        errno::ER_INVALID_ARGUMENT_FOR_LOGARITHM => Some(MysqlError::invalid_logarithm()),
+        _ => None,
+    });
+    let Some(error) = error else { return Ok(()) };
+    session.warnings.back_to(mark);
+    Err(error)
 }
 
 /// The description of a step's statement for the session.

@@ -43,6 +43,14 @@ pub(super) fn code(session: &mut Session, def: &Arc<ProgramDef>) -> Result<Arc<C
     Ok(code)
 }
 
+/// Compiles a procedure, function or event that is about to be created.
+///
+/// # Errors
+/// Errors of compiling it, such as 1074 for a type.
+pub(crate) fn check_body(session: &Session, def: &ProgramDef) -> Result<(), MysqlError> {
+    compiled(session, def, Vec::new()).map(|_| ())
+}
+
 /// Compiles a definition under the `sql_mode` that it was created with. `rows` are the columns of a trigger's rows: `NEW` or `OLD`,
 /// and the column.
 ///

@@ -30,4 +30,5 @@ mod triggers;
 
 pub(crate) use call::{call, run_event};
 pub(crate) use diagnostics::{get_diagnostics, signal};
+pub(crate) use loaded::check_body;
 pub(crate) use triggers::{check_trigger, fire, triggers_of};

@@ -92,7 +92,7 @@ pub(super) fn alter(
             return Err(MysqlError::event_same_name());
         }
     }
-    let definer = definer_of(session, alter.definer.as_ref());
+    let definer = definer_of(session, alter.definer.as_ref())?;
     changed.definer = (definer.user.clone(), definer.host.clone());
     changed.modified = session.now().utc.epoch_micros().unwrap_or(changed.modified);
     session.instance.engine().ddl().alter_program(changed)?;

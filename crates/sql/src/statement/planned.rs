@@ -23,7 +23,7 @@ use leafline_planner::optimizer::{
 use leafline_planner::plan::{Plan, PlanParts, RowLimit};
 use leafline_planner::{binder, explain};
 use leafline_syntax::ast::{Statement, StatementKind};
-use leafline_types::{MysqlError, Value, error::errno};
+use leafline_types::{ExprType, MysqlError, Value, error::errno};
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -173,16 +173,9 @@ impl Session {
         let types = self.parameter_types(parameters.unwrap_or_default());
         let is_local = self.program_step.is_some();
         let catalog = self.instance.engine().catalog();
-        let supposed = CatalogWithHypothetical(self);
-        let context = binder::BindContext {
-            // Only a plain EXPLAIN may use hypothetical indexes: a statement that runs needs real ones.
-            catalog: if how.is_some_and(|how| how != ExplainForm::Analyze) { &supposed } else { self },
-            assigns_variables: statement.assigns_variables,
-            hints: &statement.hints.elsewhere,
-            parameters: parameters.unwrap_or_default(),
-            ..self.bind_context(&types)
-        };
-        let bound = binder::bind_kind(kind, statement.parameters, sql, &context)?;
+        let uses_supposed = how.is_some_and(|how| how != ExplainForm::Analyze);
+        let (bound, assigns_variables) =
+            self.bind_statement((kind, statement), (sql, parameters, &types), uses_supposed)?;
         let BoundStatement {
             kind: mut bound,
             mut warnings,
@@ -216,8 +209,7 @@ impl Session {
         let window = window_of(kind, &mut bound)?;
         let traces = parameters.is_some() && explainable && self.traces(&uses);
         let tells = ExplainDetail { of_other_ways: how.is_some() || traces, of_steps: traces };
-        let (values, told) =
-            (parameters.unwrap_or_default(), (bound, statement.assigns_variables, calls_programs));
+        let (values, told) = (parameters.unwrap_or_default(), (bound, assigns_variables, calls_programs));
         let PlannedWork { mut work, parts, trace } = self.plan_bound(told, &subqueries, values, tells)?;
         self.keep_trace(sql, trace, &work, &parts);
         work.set_window(window);
@@ -248,6 +240,34 @@ impl Session {
             digest,
             runs: PlanExecutions::default(),
         }))
+    }
+
+    /// Binds a statement, or the one that it explains, `kind`; also returns whether it may assign variables that it reads. Only a
+    /// plain EXPLAIN may use hypothetical indexes: a statement that runs needs real ones.
+    fn bind_statement(
+        &self,
+        (kind, statement): (&StatementKind, &Statement),
+        (sql, parameters, types): (&str, Option<&[Value]>, &[ExprType]),
+        uses_hypothetical: bool,
+    ) -> Result<(BoundStatement, bool), MysqlError> {
+        let supposed = CatalogWithHypothetical(self);
+        let catalog: &dyn binder::CatalogLookup = if uses_hypothetical { &supposed } else { self };
+        let bind = |assigns_variables| {
+            let context = binder::BindContext {
+                catalog,
+                assigns_variables,
+                hints: &statement.hints.elsewhere,
+                parameters: parameters.unwrap_or_default(),
+                ..self.bind_context(types)
+            };
+            binder::bind_kind(kind, statement.parameters, sql, &context)
+        };
+        let bound = bind(statement.assigns_variables)?;
+        // A program that the statement calls may assign variables that the statement reads.
+        match bound.calls_programs && bound.reads_variables && !statement.assigns_variables {
+            true => Ok((bind(true)?, true)),
+            false => Ok((bound, statement.assigns_variables)),
+        }
     }
 
     /// The statement that EXPLAIN explains, and how; any other statement itself.

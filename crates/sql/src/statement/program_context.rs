@@ -1,5 +1,6 @@
 //! The settings and the definer that a stored program keeps of the session that creates or alters it.
 
+use super::account::check_name;
 use crate::session::Session;
 use leafline_syntax::AccountId;
 use leafline_syntax::ast::AccountName;
@@ -17,10 +18,14 @@ pub(super) fn context_of(session: &Session, database_collation: leafline_types::
 }
 
 /// The account that DEFINER names, or the session's.
-pub(super) fn definer_of(session: &Session, named: Option<&AccountName>) -> AccountId {
+///
+/// # Errors
+/// 1470 for a name that is too long.
+pub(super) fn definer_of(session: &Session, named: Option<&AccountName>) -> Result<AccountId, MysqlError> {
     use leafline_planner::Authority as _;
     let access = &session.login.access;
-    named.map_or_else(|| access.account(), |name| access.account_of(name))
+    let definer = named.map_or_else(|| access.account(), |name| access.account_of(name));
+    check_name(&definer).map(|()| definer)
 }
 
 /// Notes a definer that was named and does not exist.

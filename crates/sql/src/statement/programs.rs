@@ -3,7 +3,7 @@
 use super::definitions::{database_of, refuse_system};
 use super::events;
 use super::program_context::{context_of, definer_of, note_missing_definer};
-use crate::program::check_trigger;
+use crate::program::{check_body, check_trigger};
 use crate::session::Session;
 use leafline_syntax::ast::{
     AlterProgram, Characteristics, CreateProgram, DropProgram, ProgramForm, ProgramKind, Routine, TableName,
@@ -58,7 +58,7 @@ pub(super) fn create(
             }
         }
     };
-    let definer = definer_of(session, create.definer.as_ref());
+    let definer = definer_of(session, create.definer.as_ref())?;
     let now = session.now().utc.epoch_micros().unwrap_or(0);
     let program = ProgramDef {
         id: 0,
@@ -73,9 +73,12 @@ pub(super) fn create(
         comment,
         attributes,
     };
-    if let Some(trigger) = program.trigger() {
-        let table = session.instance.engine().table(&program.database, &trigger.table)?;
-        check_trigger(session, &Arc::new(program.clone()), &table)?;
+    match program.trigger() {
+        Some(trigger) => {
+            let table = session.instance.engine().table(&program.database, &trigger.table)?;
+            check_trigger(session, &Arc::new(program.clone()), &table)?;
+        }
+        None => check_body(session, &program)?,
     }
     let (kind, database, name) = (program.kind, program.database.clone(), program.name.clone());
     let created = session.instance.engine().ddl().create_program(program, create.if_not_exists, next_to)?;

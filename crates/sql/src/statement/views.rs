@@ -1,5 +1,6 @@
 //! CREATE VIEW, ALTER VIEW and DROP VIEW.
 
+use super::account::check_name;
 use super::definitions::database_of;
 use crate::accounts::definer_of;
 use crate::result::Done;
@@ -24,6 +25,7 @@ pub(super) fn create_view(session: &mut Session, create: &CreateView, sql: &str)
     let altered = altered.map(|view| view.as_ref());
     let (view, warning) = view_def((create, altered), &database, sql, &session.bind_context(&[]))?;
     let definer = definer_of(&view);
+    check_name(&definer)?;
     session.instance.engine().ddl().create_view(view, create.verb != ViewVerb::Create)?;
     if (create.definer.is_some() || altered.is_some()) && !session.instance.accounts().has_definer(&definer) {
         session.warnings.note(MysqlError::no_such_definer(&definer.user, &definer.host));

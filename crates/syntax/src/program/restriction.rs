@@ -37,6 +37,7 @@ impl Parser<'_> {
             StatementKind::CreateView(view) if matches!(view.verb, ViewVerb::Alter) => {
                 return Err(MysqlError::not_allowed_in_program("ALTER VIEW"));
             }
+            StatementKind::Handler(_) => return Err(MysqlError::not_allowed_in_program("HANDLER")),
             StatementKind::DropProgram(drop) if drop.kind == ProgramKind::Procedure => {
                 return Err(MysqlError::routine_in_use("PROCEDURE"));
             }
@@ -84,7 +85,6 @@ fn rank(kind: &StatementKind) -> Option<u8> {
         | LoadIndex(_)
         | MaintainPartitions(_)
         | Advise { .. } => RESULT_SET,
-        Handler(crate::ast::Handler::Read { .. }) => RESULT_SET,
         Set(items) => {
             let autocommit = items.iter().any(|item| {
                 matches!(item, SetItem::System { name, .. } if name.value.eq_ignore_ascii_case("autocommit"))

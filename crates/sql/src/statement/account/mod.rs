@@ -18,3 +18,4 @@ mod users;
 
 pub(crate) use authorize::{authorize, authorize_kill};
 pub(crate) use restored::check_row;
+pub(super) use users::check_name;

@@ -13,7 +13,7 @@ use leafline_syntax::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
 use leafline_types::{DateTime, MysqlError};
 
 /// Error 1470 for a name that is too long.
-pub(super) fn check_name(id: &AccountId) -> Result<(), MysqlError> {
+pub(in crate::statement) fn check_name(id: &AccountId) -> Result<(), MysqlError> {
     for (text, what, most) in [(&id.user, "user name", MAX_USER), (&id.host, "host name", MAX_HOST)] {
         if text.chars().count() > most || (what == "host name" && !text.is_ascii()) {
             return Err(MysqlError::wrong_string_length(text, what, most));
