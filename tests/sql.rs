@@ -150,7 +150,9 @@ fn connect(instance: &Arc<Instance>, name: &str) -> Session {
     let (account, _) =
         instance.accounts().login(user, host).unwrap_or_else(|| panic!("{name} is not let in"));
     let id = instance.new_connection_id();
-    instance.new_session(id, (user, host), Some(account)).expect("a session")
+    let mut session = instance.new_session(id, (user, host), Some(account)).expect("a session");
+    session.allow_several_results(true);
+    session
 }
 
 fn pass(bulk_load_rows: &str, about: &str) {

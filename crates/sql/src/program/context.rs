@@ -6,6 +6,7 @@
 use super::frame::CallerContext;
 use crate::session::Session;
 use crate::settings::Modes;
+use leafline_syntax::Privilege;
 use leafline_table::ProgramDef;
 use leafline_types::MysqlError;
 use leafline_types::words::Security;
@@ -14,10 +15,14 @@ use std::sync::Arc;
 /// Enters the settings of a program; returns the caller's.
 ///
 /// # Errors
-/// 1449 if its definer does not exist.
+/// 1449 if its definer does not exist; 1142 if the definer of a trigger has not the privilege TRIGGER for the table.
 pub(crate) fn enter(session: &mut Session, def: &ProgramDef) -> Result<CallerContext, MysqlError> {
     let is_invoker = def.routine().is_some_and(|routine| routine.security == Security::Invoker);
     let definer = if is_invoker { None } else { session.login.access.of_program_definer(&def.definer)? };
+    if let Some(trigger) = def.trigger() {
+        let access = definer.as_ref().unwrap_or(&session.login.access);
+        access.check_table(Privilege::Trigger, &def.database, &trigger.table)?;
+    }
     let settings = &mut session.settings;
     let caller = CallerContext {
         sql_mode: settings.sql_mode,

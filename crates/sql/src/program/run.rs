@@ -318,6 +318,8 @@ impl Run {
 
     fn return_value(&mut self, session: &mut Session, value: usize) -> Result<(), MysqlError> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
+        // A handler that takes an error of the value and continues leaves NULL, as in MySQL.
+        self.returned = Some(Value::Null);
         let around = Surroundings::of(session);
         let (value, from) = evaluate::value(session, frame, value, (&around, Use::Stored))?;
         let code = frame.code.clone();
@@ -332,7 +334,7 @@ impl Run {
     /// Ends the innermost call at its last step, and gives the OUT parameters to the caller.
     fn end_frame(&mut self, session: &mut Session) -> Result<(), MysqlError> {
         let Some(mut frame) = self.frames.pop() else { return Ok(()) };
-        if frame.code.returns.is_some() {
+        if frame.code.returns.is_some() && self.returned.is_none() {
             let error = MysqlError::no_return_at_end(frame.code.name.rsplit('.').next().unwrap_or_default());
             session.warnings.push(WarningLevel::Error, error.clone());
             self.frames.push(frame);

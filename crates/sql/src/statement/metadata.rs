@@ -4,8 +4,8 @@
 use crate::session::Session;
 use leafline_planner::binder::AlterWork;
 use leafline_syntax::ast::{
-    AlterAction, AlterAlgorithm, AlterLock, AlterTable, CreateTableLike, DropTable, Ident, KeyKind,
-    PartitionAction, Span, StatementKind, TableName,
+    AlterAction, AlterAlgorithm, AlterLock, AlterProgram, AlterTable, CreateTableLike, DropTable, Ident,
+    KeyKind, PartitionAction, ProgramForm, ProgramKind, Span, StatementKind, TableName,
 };
 use leafline_table::{Excluding, MetadataMode, PRIMARY};
 use leafline_types::MysqlError;
@@ -76,6 +76,22 @@ impl MetadataNeeds {
             }
         }
         self.databases.dedup();
+    }
+
+    /// Adds what a statement about a stored program changes: the table of a trigger, whose changes must not run with the triggers
+    /// of before, or the database of another program.
+    fn program(&mut self, session: &Session, kind: ProgramKind, name: &TableName, on: Option<&TableName>) {
+        match (kind, on) {
+            (ProgramKind::Trigger, Some(table)) => self.table(table),
+            (ProgramKind::Trigger, None) => {
+                let Some(database) = database_of(session, name) else { return };
+                let catalog = session.instance.engine().catalog();
+                let trigger = catalog.program(kind, &database, &name.name.value);
+                let of = trigger.and_then(|trigger| trigger.trigger());
+                of.into_iter().for_each(|of| self.table(&named(&database, &of.table)));
+            }
+            _ => self.databases.extend(database_of(session, name)),
+        }
     }
 
     fn drop_database(&mut self, session: &Session, database: &str) {
@@ -237,6 +253,22 @@ pub(super) fn excluded_by(
             }
         }
         StatementKind::Truncate(table) => changed.table(table),
+        StatementKind::CreateProgram(create) => {
+            let on = match &create.form {
+                ProgramForm::Trigger(trigger) => Some(&trigger.table).filter(|table| !is_own(table)),
+                _ => None,
+            };
+            changed.program(session, create.kind(), &create.name, on);
+        }
+        StatementKind::AlterProgram(AlterProgram::Routine { kind, name, .. }) => {
+            changed.program(session, *kind, name, None);
+        }
+        StatementKind::AlterProgram(AlterProgram::Event(event)) => {
+            changed.program(session, ProgramKind::Event, &event.name, None);
+            changed.databases.extend(event.rename.as_ref().and_then(|to| database_of(session, to)));
+            changed.databases.dedup();
+        }
+        StatementKind::DropProgram(drop) => changed.program(session, drop.kind, &drop.name, None),
         _ => return Ok(None),
     }
     let catalog = session.instance.engine().catalog();
