@@ -151,10 +151,10 @@ fn name(item: SignalItem) -> &'static str {
     }
 }
 
-/// Runs GET DIAGNOSTICS.
+/// Runs GET DIAGNOSTICS. A number that no condition has gives the condition 1758, and no error, as in MySQL.
 ///
 /// # Errors
-/// 1787 for STACKED outside of handlers, 1758 for a number that no condition has.
+/// 1787 for STACKED outside of handlers.
 pub(crate) fn get_diagnostics(
     session: &mut Session,
     get: &GetDiagnostics,
@@ -181,7 +181,8 @@ pub(crate) fn get_diagnostics(
             let number = number.as_integer().and_then(|number| usize::try_from(number).ok());
             let condition = number.and_then(|number| area.iter().nth(number.checked_sub(1)?));
             let Some(condition) = condition.cloned() else {
-                return Err(MysqlError::invalid_condition_number());
+                session.warnings.push(WarningLevel::Error, MysqlError::invalid_condition_number());
+                return Ok(());
             };
             for (target, item) in items {
                 let (value, ty) = item_of(&condition, *item);
