@@ -14,7 +14,9 @@
 //!
 //! and 65 digits at most. That is the result as it is shown and stored. MySQL computes quotients in words of nine
 //! digits and continues with all of them: `1/3*3` is 0.333333333 * 3, shown as 1.0000. So an operand that contains a
-//! quotient takes a type with all its digits ([`without_rounding`]), while the result's type follows the table.
+//! quotient takes a type with all its digits ([`without_rounding`]), while the result's type follows the table. Only a
+//! quotient whose divisor has such digits has as many more before the point, because its values need them; MySQL's
+//! values exceed the type then.
 
 use super::real::{digits_of_quotient, real};
 use super::types::{common_type, decimal_digits, shown_digits};
@@ -40,7 +42,16 @@ pub fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr) -> Result<Expr, Mys
     let divides = matches!(op, ArithmeticOp::Divide | ArithmeticOp::IntegerDivide | ArithmeticOp::Modulo);
     let nullable = divides || left.ty.nullable || right.ty.nullable;
     let (left, right) = (read_as(left, &sql), read_as(right, &sql));
+    let shown = right.ty.sql.scale();
     let (left, right) = (Box::new(without_rounding(left)), Box::new(without_rounding(right)));
+    let sql = match sql {
+        // A divisor with more digits than it shows can be smaller than the smallest number that it shows.
+        SqlType::Decimal { precision, scale } if op == ArithmeticOp::Divide => {
+            let more = right.ty.sql.scale().saturating_sub(shown);
+            SqlType::decimal((precision + more).min(MAX_PRECISION), scale)
+        }
+        sql => sql,
+    };
     Ok(Expr { kind: ExprKind::Arithmetic { op, left, right }, ty: ExprType::numeric(sql, nullable) })
 }
 

@@ -226,6 +226,7 @@ fn quotients_keep_their_digits_until_they_are_shown() {
         (arithmetic(Multiply, third(), int(1_000_000_000_000)), "333333333000.0000"),
         (arithmetic(Multiply, arithmetic(Divide, dec("1.0"), int(3)), int(3)), "1.00000"),
         (arithmetic(Multiply, two_thirds(), int(-3)), "-2.0000"),
+        (arithmetic(Divide, int(99), arithmetic(Divide, int(1), int(3_000_000))), "297297297.2973"),
         (cast(third()), "0.3333333330"),
         (cast(two_thirds()), "0.6666666660"),
         (build::call("ROUND", vec![third(), int(10)]).unwrap(), "0.3333333330"),
