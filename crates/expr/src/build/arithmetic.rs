@@ -46,7 +46,7 @@ pub fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr) -> Result<Expr, Mys
     let (left, right) = (Box::new(without_rounding(left)), Box::new(without_rounding(right)));
     let sql = match sql {
         // A divisor with more digits than it shows can be smaller than the smallest number that it shows.
-        SqlType::Decimal { precision, scale } if op == ArithmeticOp::Divide => {
+        SqlType::Decimal { precision, scale, .. } if op == ArithmeticOp::Divide => {
             let more = right.ty.sql.scale().saturating_sub(shown);
             SqlType::decimal((precision + more).min(MAX_PRECISION), scale)
         }
