@@ -28,6 +28,12 @@ pub trait Authority: Debug {
     /// 1449 if the account no longer exists.
     fn of_definer(&self, view: &ViewDef) -> Result<Option<Box<dyn Authority>>, MysqlError>;
 
+    /// Checks that the stored function may be called.
+    ///
+    /// # Errors
+    /// 1370.
+    fn check_function(&self, database: &str, name: &str) -> Result<(), MysqlError>;
+
     /// Makes error 1142: an operation of `wanted` is denied on a table.
     fn table_denied(&self, wanted: &str, table: &str) -> MysqlError;
 
@@ -62,6 +68,10 @@ impl Authority for Unlimited {
 
     fn of_definer(&self, _view: &ViewDef) -> Result<Option<Box<dyn Authority>>, MysqlError> {
         Ok(None)
+    }
+
+    fn check_function(&self, _database: &str, _name: &str) -> Result<(), MysqlError> {
+        Ok(())
     }
 
     fn table_denied(&self, wanted: &str, table: &str) -> MysqlError {

@@ -1,13 +1,15 @@
 //! Evaluates expressions without a table, and conditions over rows that a statement has read itself.
 
+use crate::plans::TableUse;
 use crate::result::{ColumnMeta, RowSet};
 use crate::session::Execution;
 use crate::session::Session;
 use leafline_expr::evaluate_scalar;
 use leafline_planner::binder::{BindContext, bind_scalar};
-use leafline_planner::bound::{BoundExpression, BoundSubquery};
+use leafline_planner::bound::{BoundExpression, BoundSubquery, RelationSource, tables_of_query};
 use leafline_planner::optimizer::plan_parts;
 use leafline_syntax::ast::Expr;
+use leafline_table::TableDef;
 use leafline_types::column::Batch;
 use leafline_types::convert::to_text;
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
@@ -35,7 +37,9 @@ pub(crate) fn bound_value(
 ) -> Result<(Value, ExprType), MysqlError> {
     let BoundExpression { expr, subqueries, calls_programs, .. } = bound;
     if calls_programs {
-        session.statement.uses.clear();
+        let uses = use_tables_of(session, &subqueries)?;
+        session.statement.uses = uses.iter().map(|used| used.key).collect();
+        session.statement.sets_variables = true;
         let parts = Arc::new(session.with_optimizer(parameters, &subqueries, plan_parts)?);
         let value = session.write(|session, transaction| {
             let mut execution = Execution::new(session, transaction.view(), parameters, stores)
@@ -51,6 +55,40 @@ pub(crate) fn bound_value(
     Ok((value, expr.ty))
 }
 
+/// Keeps the definitions of the tables that subqueries read from changing, and returns the uses.
+///
+/// # Errors
+/// 1412 if one has changed since the expression was bound; errors of waiting for a session that changes one.
+fn use_tables_of(session: &mut Session, subqueries: &[BoundSubquery]) -> Result<Vec<TableUse>, MysqlError> {
+    let (mut uses, mut read) = (Vec::new(), Vec::new());
+    for subquery in subqueries {
+        tables_of_query(&subquery.query, &[], &mut |table, relation| {
+            let strength = relation.lock.map(|lock| lock.strength);
+            uses.extend(TableUse::new(&session.locks, table, Some(&relation.alias), strength));
+            if let RelationSource::Base(table) = &relation.source
+                && !table.is_private
+            {
+                read.push(table.clone());
+            }
+        });
+    }
+    session.use_tables(&uses)?;
+    let catalog = session.instance.engine().catalog();
+    let is_current = |table: &Arc<TableDef>| {
+        let now = catalog.table(&table.database, &table.name);
+        now.is_some_and(|now| {
+            let mut indexes = now.indexes.iter().zip(&table.indexes);
+            (now.id, now.schema_version, now.indexes.len())
+                == (table.id, table.schema_version, table.indexes.len())
+                && indexes.all(|(now, then)| Arc::ptr_eq(now, then))
+        })
+    };
+    match read.iter().all(is_current) {
+        true => Ok(uses),
+        false => Err(MysqlError::table_definition_changed()),
+    }
+}
+
 /// Makes an execution for an expression with these subqueries.
 fn expression_execution(
     session: &mut Session,
@@ -61,6 +99,7 @@ fn expression_execution(
         let view = session.latest_view();
         return Ok(Execution::new(session, view, parameters, stores));
     }
+    use_tables_of(session, subqueries)?;
     let parts = Arc::new(session.with_optimizer(parameters, subqueries, plan_parts)?);
     let view = session.read_view();
     Ok(Execution::new(session, view, parameters, stores).with_parts(&parts))

@@ -126,7 +126,7 @@ pub trait CatalogLookup {
     /// Returns the stored function of that name.
     ///
     /// # Errors
-    /// 1370 without the privilege to run it; errors of its text.
+    /// Errors of its text.
     fn stored_function(&self, _database: &str, _name: &str) -> Result<Option<StoredFunction>, MysqlError> {
         Ok(None)
     }

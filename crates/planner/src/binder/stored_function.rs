@@ -41,6 +41,8 @@ impl ExpressionBinder<'_, '_, '_> {
         let Some(function) = context.catalog.stored_function(database, name)? else {
             return Err(MysqlError::does_not_exist("FUNCTION", format_args!("{database}.{name}")));
         };
+        // In a view this is the definer's privilege.
+        context.access.check_function(&function.name.database, &function.name.name)?;
         if function.parameters != args.len() {
             let ProgramName { database, name } = &*function.name;
             let name = format!("{database}.{name}");

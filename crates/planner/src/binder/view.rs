@@ -123,6 +123,7 @@ fn lacks(error: &MysqlError) -> bool {
             | errno::ER_VIEW_INVALID
             | errno::ER_TABLEACCESS_DENIED_ERROR
             | errno::ER_COLUMNACCESS_DENIED_ERROR
+            | errno::ER_PROCACCESS_DENIED_ERROR
             | 1353
     )
 }

@@ -388,6 +388,10 @@ impl Authority for Access {
         self.on_table(database, table).has_any(Privileges::OF_TABLES | Privilege::GrantOption)
     }
 
+    fn check_function(&self, database: &str, name: &str) -> Result<(), MysqlError> {
+        self.check_routine(Privilege::Execute, ProgramKind::Function, database, name)
+    }
+
     fn table_denied(&self, wanted: &str, table: &str) -> MysqlError {
         let (user, host) = self.user_and_client();
         MysqlError::table_access_denied(wanted, user, host, table)

@@ -85,7 +85,8 @@ pub(super) fn begin(
     outputs: Vec<(usize, Target)>,
 ) -> Result<Frame, MysqlError> {
     let caller = def.as_ref().map(|def| context::enter(session, def)).transpose()?;
-    let plans = session.kept.programs.take_plans(def.as_ref(), &code);
+    let week_format = session.settings.default_week_format;
+    let plans = session.kept.programs.take_plans(def.as_ref(), &code, week_format);
     let cursors = code.cursors.iter().map(|_| None).collect();
     let (active, mark) = (Vec::new(), session.warnings.mark());
     Ok(Frame { code, def, at: 0, slots, cursors, active, plans, outputs, caller, mark })

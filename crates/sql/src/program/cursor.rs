@@ -35,14 +35,19 @@ impl Run {
         let types = types
             .map(|(ty, collation)| ExprType::string(ty, true, collation, Coercibility::Implicit))
             .collect();
-        let (mut batches, mut bytes) = (VecDeque::new(), 0);
-        while let Some(batch) = rows.next_batch(session)? {
+        let mut opened = OpenCursor { types, batches: VecDeque::new(), row: 0, bytes: 0 };
+        let read = std::iter::from_fn(|| rows.next_within(session).transpose()).try_for_each(|batch| {
+            let batch = batch?;
             let size = batch_bytes(&batch);
             self.memory.take(size)?;
-            bytes += size;
-            batches.push_back(batch);
+            opened.bytes += size;
+            opened.batches.push_back(batch);
+            Ok(())
+        });
+        if let Err(error) = read {
+            self.memory.give_back(opened.bytes);
+            return Err(error);
         }
-        let opened = OpenCursor { types, batches, row: 0, bytes };
         if let Some(place) = self.frames.last_mut().and_then(|frame| frame.cursors.get_mut(cursor)) {
             *place = Some(opened);
         }

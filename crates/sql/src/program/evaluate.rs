@@ -60,8 +60,9 @@ pub(crate) fn value(
             Ok((value, expr.ty.sql.clone()))
         }
         Err(bound) => {
-            let (value, ty) = bound_value(session, bound, &frame.slots, used == Use::Stored)?;
-            Ok((value, ty.sql))
+            let value = bound_value(session, bound, &frame.slots, used == Use::Stored);
+            session.end_uses();
+            value.map(|(value, ty)| (value, ty.sql))
         }
     }
 }
@@ -84,7 +85,9 @@ pub(crate) fn holds(
             evaluate_condition(slice::from_ref(&*expr), &[], cx)
         }),
         Err(bound) => {
-            let (value, ty) = bound_value(session, bound, &frame.slots, false)?;
+            let value = bound_value(session, bound, &frame.slots, false);
+            session.end_uses();
+            let (value, ty) = value?;
             let literal = Expr { kind: ExprKind::Literal(value), ty };
             with_context(session, &frame.slots, around, Use::Tested, |cx| {
                 evaluate_condition(slice::from_ref(&literal), &[], cx)
@@ -253,6 +256,7 @@ pub(crate) fn heap_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
+        Value::Json(json) => json.as_bytes().len(),
         _ => 0,
     }
 }

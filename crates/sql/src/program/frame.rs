@@ -81,6 +81,8 @@ pub(crate) struct CallerContext {
     pub(crate) database_collation: Collation,
     /// The current database.
     pub(crate) database: Option<String>,
+    /// `CURRENT_USER()`, if the definer is another one in the program.
+    pub(crate) current_user: Option<String>,
     /// The rights.
     pub(crate) access: Arc<Access>,
 }

@@ -22,6 +22,8 @@ mod diagnostics;
 mod evaluate;
 mod frame;
 mod inner;
+#[cfg(test)]
+mod inner_tests;
 mod loaded;
 mod run;
 #[cfg(test)]

@@ -285,7 +285,9 @@ impl Run {
     /// Lets a handler take an error, which is the last condition in the diagnostics. Ends the calls that have
     /// no handler.
     fn handle_error(&mut self, session: &mut Session, error: MysqlError) -> Result<(), MysqlError> {
+        // Below a function or trigger a conflict ends the statement that called it, which may run again.
         let is_final = matches!(error.code, errno::ER_QUERY_INTERRUPTED | errno::ER_QUERY_TIMEOUT)
+            || error.code == errno::ER_LOCK_DEADLOCK && session.is_inner()
             || session.cancel.check().is_err();
         while let Some(frame) = self.frames.last_mut().filter(|_| !is_final) {
             let raised = as_condition(&error);

@@ -24,7 +24,7 @@ const NEW: &str = "NEW";
 /// Errors of compiling a trigger.
 pub(crate) fn triggers_of(
     session: &mut Session,
-    table: &TableDef,
+    table: &Arc<TableDef>,
 ) -> Result<Option<Arc<TableTriggers>>, MysqlError> {
     let catalog = session.instance.engine().catalog();
     let defs = catalog.triggers_of(&table.database, &table.name);
@@ -32,12 +32,12 @@ pub(crate) fn triggers_of(
         return Ok(None);
     }
     if let Some(known) = session.kept.programs.triggers_of(table.id)
-        && known.are(&defs)
+        && known.are(table, &defs)
     {
         return Ok(Some(known));
     }
     let triggers = defs.iter().map(|def| Trigger::of(session, def, table)).collect::<Result<_, _>>()?;
-    let triggers = Arc::new(TableTriggers::new(triggers));
+    let triggers = Arc::new(TableTriggers::new(table.clone(), triggers));
     session.kept.programs.keep_triggers(table.id, triggers.clone());
     Ok(Some(triggers))
 }

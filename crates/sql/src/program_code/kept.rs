@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// Limit of the programs of a session.
 const CAPACITY: usize = 128;
+/// Limit of the bytes of their texts, unless there is but one. The compiled form takes a multiple of the text.
+const TEXT_BYTES: usize = 1 << 20;
 
 /// The plans of a program's steps, made at their first execution.
 #[derive(Default)]
@@ -18,6 +20,8 @@ pub(crate) struct StepPlans {
     pub(crate) expressions: Vec<Option<Arc<Expr>>>,
     /// Plans of statements, by number.
     pub(crate) statements: Vec<Option<Arc<Planned>>>,
+    /// `default_week_format` of the bound expressions.
+    week_format: u8,
 }
 
 impl StepPlans {
@@ -26,7 +30,17 @@ impl StepPlans {
         StepPlans {
             expressions: vec![None; code.expressions.len()],
             statements: vec![None; code.statements.len()],
+            week_format: 0,
         }
+    }
+
+    /// The plans for a call under this `default_week_format`, on which nothing but bound expressions depends unnoticed.
+    fn under(mut self, week_format: u8) -> StepPlans {
+        if self.week_format != week_format {
+            self.expressions.fill(None);
+            self.week_format = week_format;
+        }
+        self
     }
 }
 
@@ -43,6 +57,8 @@ struct KeptProgram {
 pub(crate) struct KeptPrograms {
     /// By the number of the definition.
     programs: HashMap<u64, KeptProgram>,
+    /// The bytes of their texts.
+    text_bytes: usize,
     /// The triggers of tables.
     triggers: HashMap<TableId, Arc<TableTriggers>>,
 }
@@ -56,11 +72,22 @@ impl KeptPrograms {
 
     /// Keeps a compiled program.
     pub(crate) fn keep(&mut self, def: &Arc<ProgramDef>, code: &Arc<Code>) {
-        if self.programs.len() >= CAPACITY {
+        let bytes = code.text.len();
+        if self.programs.len() >= CAPACITY || self.text_bytes + bytes > TEXT_BYTES {
             self.programs.clear();
+            self.triggers.clear();
+            self.text_bytes = 0;
         }
         let kept = KeptProgram { def: def.clone(), code: code.clone(), plans: None };
-        self.programs.insert(def.id, kept);
+        let replaced = self.programs.insert(def.id, kept);
+        self.text_bytes += bytes;
+        self.text_bytes -= replaced.map_or(0, |replaced| replaced.code.text.len());
+    }
+
+    /// The bytes of the texts of all programs.
+    #[cfg(test)]
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.text_bytes
     }
 
     /// Returns the triggers of a table, if they were compiled before. Their definitions may have changed since.
@@ -79,10 +106,15 @@ impl KeptPrograms {
 
     /// Takes the plans of a program's steps for a call. A call inside a call of the same program begins
     /// without.
-    pub(crate) fn take_plans(&mut self, def: Option<&Arc<ProgramDef>>, code: &Arc<Code>) -> StepPlans {
+    pub(crate) fn take_plans(
+        &mut self,
+        def: Option<&Arc<ProgramDef>>,
+        code: &Arc<Code>,
+        week_format: u8,
+    ) -> StepPlans {
         let kept = def.and_then(|def| self.programs.get_mut(&def.id));
         let plans = kept.filter(|kept| Arc::ptr_eq(&kept.code, code)).and_then(|kept| kept.plans.take());
-        plans.unwrap_or_else(|| StepPlans::of(code))
+        plans.unwrap_or_else(|| StepPlans::of(code)).under(week_format)
     }
 
     /// Keeps the plans of a call that has ended.

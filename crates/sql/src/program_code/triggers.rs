@@ -1,7 +1,7 @@
 //! The compiled triggers of a table.
 
 use super::code::Code;
-use leafline_table::ProgramDef;
+use leafline_table::{ProgramDef, TableDef};
 use leafline_types::words::{TriggerEvent, TriggerTime};
 use std::sync::Arc;
 
@@ -9,7 +9,11 @@ use std::sync::Arc;
 pub(crate) type When = (TriggerTime, TriggerEvent);
 
 /// The compiled triggers of one table, in the order in which they fire.
-pub(crate) struct TableTriggers(Vec<Trigger>);
+pub(crate) struct TableTriggers {
+    /// The definition of the table that they were compiled for: they know its columns by their places.
+    table: Arc<TableDef>,
+    triggers: Vec<Trigger>,
+}
 
 /// A compiled trigger.
 pub(crate) struct Trigger {
@@ -35,24 +39,25 @@ pub(crate) struct RowColumn {
 
 impl TableTriggers {
     /// The triggers of one table.
-    pub(crate) fn new(triggers: Vec<Trigger>) -> TableTriggers {
-        TableTriggers(triggers)
+    pub(crate) fn new(table: Arc<TableDef>, triggers: Vec<Trigger>) -> TableTriggers {
+        TableTriggers { table, triggers }
     }
 
     /// Whether these are the triggers of the definitions.
-    pub(crate) fn are(&self, defs: &[Arc<ProgramDef>]) -> bool {
-        self.0.len() == defs.len()
-            && self.0.iter().zip(defs).all(|(trigger, def)| Arc::ptr_eq(&trigger.def, def))
+    pub(crate) fn are(&self, table: &Arc<TableDef>, defs: &[Arc<ProgramDef>]) -> bool {
+        Arc::ptr_eq(&self.table, table)
+            && self.triggers.len() == defs.len()
+            && self.triggers.iter().zip(defs).all(|(trigger, def)| Arc::ptr_eq(&trigger.def, def))
     }
 
     /// The triggers' definitions and compiled forms.
     pub(super) fn programs(&self) -> impl Iterator<Item = (&Arc<ProgramDef>, &Arc<Code>)> {
-        self.0.iter().map(|trigger| (&trigger.def, &trigger.code))
+        self.triggers.iter().map(|trigger| (&trigger.def, &trigger.code))
     }
 
     /// The triggers that fire then, in their order.
     pub(crate) fn that_fire(&self, when: When) -> impl Iterator<Item = &Trigger> {
-        self.0.iter().filter(move |trigger| trigger.when == when)
+        self.triggers.iter().filter(move |trigger| trigger.when == when)
     }
 
     /// Whether any trigger fires then.

@@ -8,8 +8,7 @@ use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value, Warnings};
 use std::cell::RefCell;
 
-/// How deep sessions may stand in each other: a function whose query calls a function, and so on. Each level takes stack of the
-/// thread, which has 2 MiB.
+/// How deep sessions may stand in each other: a function whose query calls a function, and so on.
 const MAX_LEVELS: usize = 12;
 
 /// The calls of stored functions by one execution of a statement.
@@ -23,11 +22,12 @@ impl Calls {
     /// Calls inside a statement of `transaction`.
     ///
     /// # Errors
-    /// 1436 if the session stands too deep in others.
+    /// 1436 if the session stands too deep in others, or its thread's stack is used up.
     pub(super) fn within(session: &Session, transaction: &mut Transaction) -> Result<Calls, MysqlError> {
         if session.level >= MAX_LEVELS {
             return Err(MysqlError::nested_too_deeply(MAX_LEVELS));
         }
+        session.check_stack()?;
         Ok(Calls { transaction: Some(transaction.inner()), kept: Vec::new() })
     }
 
@@ -46,6 +46,10 @@ impl Calls {
         self.kept = host.kept.into_inner();
         session.objects = std::mem::take(&mut inner.objects);
         session.counters += std::mem::take(&mut inner.counters);
+        if std::mem::take(&mut inner.statement.has_set) {
+            session.settings.clone_from(&inner.settings);
+            session.statement.has_set = true;
+        }
         session.inner = Some(inner);
     }
 }

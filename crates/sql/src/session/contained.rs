@@ -20,6 +20,7 @@ impl Session {
         if self.is_broken {
             return Err(MysqlError::internal("the session has ended by a panic"));
         }
+        self.begin_stack();
         match catch_unwind(AssertUnwindSafe(|| part(self))) {
             Ok(result) => result,
             Err(panic) => Err(self.break_off(&*panic)),

@@ -27,10 +27,22 @@ pub(super) struct StatementGroups {
 }
 
 impl Session {
-    /// Notes that the calling thread works for the current statement from now on.
-    pub(super) fn take_thread(&mut self) {
+    /// Notes that the calling thread works for the current statement from now on. Returns false if it did so already, in a
+    /// statement around this one.
+    pub(super) fn take_thread(&mut self) -> bool {
+        let is_inner = self.is_inner();
         let groups = &mut self.statement.groups;
-        groups.came.get_or_insert((reads_begun_here(), lock_wait_us_here()));
+        let comes = groups.came.is_none() && !is_inner;
+        if comes {
+            groups.came = Some((reads_begun_here(), lock_wait_us_here()));
+        }
+        self.take_controls();
+        comes
+    }
+
+    /// Puts the thread under the controls of the statement's group.
+    fn take_controls(&mut self) {
+        let groups = &mut self.statement.groups;
         let Some(group) = groups.of_hint.as_ref().or(groups.of_session.as_ref()) else { return };
         if groups.controlled.is_some() || ResourceGroups::is_default(&group.name) {
             return;

@@ -12,6 +12,7 @@ use super::now::Now;
 use super::parts::{CurrentStatement, KeptStatements, Login, SessionObjects};
 use super::transaction::TransactionState;
 use super::{ClientFileState, Session, StateTracker};
+use crate::settings::Settings;
 use crate::status::SessionCounters;
 use leafline_expr::UserVariables;
 use leafline_table::ProgramDef;
@@ -63,12 +64,13 @@ impl Session {
         self.facts.clone_from(&outer.facts);
         self.objects = std::mem::take(&mut outer.objects);
         self.statement.fixed_now = Some(now);
+        self.statement.stack = outer.statement.stack;
         self.statement.programs.clone_from(&outer.statement.programs);
         self.statement.around.clear();
         self.statement.around.extend(outer.statement.around.iter().chain(&outer.statement.uses).copied());
     }
 
-    /// Runs the body of a stored function or trigger.
+    /// Runs the body of a stored function or trigger, which has its own savepoints. LAST_INSERT_ID() and FOUND_ROWS() come back.
     ///
     /// # Errors
     /// 1424 if the program runs already in this session or one around it; the errors of `body`.
@@ -80,9 +82,18 @@ impl Session {
         if self.statement.programs.iter().any(|running| running.id == program.id) {
             return Err(MysqlError::recursive_function());
         }
+        let insert_id = self.facts.last_insert_id;
+        let found_rows = self.facts.found_rows;
+        let savepoints = std::mem::take(&mut self.transaction.savepoints);
+        let Settings { foreign_key_checks, safe_updates, sql_notes, sql_warnings, .. } = self.settings;
         self.statement.programs.push(program.clone());
         let result = body(self);
         self.statement.programs.pop();
+        self.transaction.savepoints = savepoints;
+        (self.facts.last_insert_id, self.facts.found_rows) = (insert_id, found_rows);
+        // As in MySQL, SET keeps its effect for the caller, except on these.
+        (self.settings.foreign_key_checks, self.settings.safe_updates) = (foreign_key_checks, safe_updates);
+        (self.settings.sql_notes, self.settings.sql_warnings) = (sql_notes, sql_warnings);
         result
     }
 

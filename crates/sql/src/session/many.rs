@@ -56,7 +56,11 @@ impl Session {
             if done.runs == before {
                 match self.execute_prepared(id, first)? {
                     Outcome::Done(one) => done.add(&one),
-                    Outcome::Rows(_) => return Ok(BatchOutcome { gave_rows: true, ..done }),
+                    Outcome::Rows(rows) => {
+                        drop(rows);
+                        self.give_up_results();
+                        return Ok(BatchOutcome { gave_rows: true, ..done });
+                    }
                 }
             }
             left = &all[done.runs..];

@@ -23,6 +23,7 @@ mod pieces;
 mod prepared;
 mod program_step;
 mod running;
+mod stack;
 mod state_changes;
 mod statement_cache;
 mod tables;
@@ -335,7 +336,7 @@ impl Session {
     /// Limits the current statement to `millis` milliseconds from its begin; 0 for no limit.
     pub(crate) fn limit_time(&self, millis: u64) {
         // As in MySQL, the limit is one of statements outside of programs.
-        if millis > 0 && self.program_step.is_none() && !self.is_inner() {
+        if millis > 0 && !self.is_in_program() {
             self.cancel.set_deadline(self.statement.began.checked_add(Duration::from_millis(millis)));
         }
     }
@@ -380,6 +381,10 @@ impl Session {
     }
 
     fn end_statement(&mut self, is_point_read: bool) {
+        // The statement around an inner session goes on, with its time limit.
+        if self.is_inner() {
+            return self.end_step();
+        }
         self.cancel.set_deadline(None);
         let ended = self.count_executed(true);
         self.end_hints();
@@ -553,6 +558,8 @@ impl Session {
         self.take_idle_time();
         self.user_variables = UserVariables::default();
         self.kept = KeptStatements::default();
+        // It shares the entry and the cancel token, which another user replaces.
+        self.inner = None;
         self.entry.set_prepared(0);
         self.warnings.clear();
         self.facts.last_insert_id = 0;

@@ -197,6 +197,19 @@ impl RowStream {
         }
     }
 
+    /// The next rows like [`next_batch`](Self::next_batch), for a statement that reads them itself and notes their error.
+    ///
+    /// # Errors
+    /// The errors of `next_batch`.
+    pub(crate) fn next_within(&mut self, session: &mut Session) -> Result<Option<Batch>, MysqlError> {
+        let before = session.warnings.errors();
+        let next = self.next_batch(session);
+        if next.is_err() && session.warnings.errors() > before {
+            session.warnings.take_last_error();
+        }
+        next
+    }
+
     /// The next rows like [`next_batch`](Self::next_batch), in whichever form they have.
     ///
     /// # Errors
@@ -219,9 +232,11 @@ impl RowStream {
         session: &mut Session,
     ) -> Result<Option<Batch>, MysqlError> {
         loop {
-            session.take_thread();
+            let comes = session.take_thread();
             let next = running.execution.with(session, |cx| running.root.next(&mut cx.exec));
-            session.leave_thread();
+            if comes {
+                session.leave_thread();
+            }
             match next {
                 Ok(Some(batch)) => {
                     running.rows += batch.rows as u64;

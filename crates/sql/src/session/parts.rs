@@ -59,6 +59,14 @@ pub(crate) struct CurrentStatement {
     pub(crate) told_insert_id: Option<u64>,
     /// The resource groups in which the statement runs.
     pub(super) groups: StatementGroups,
+    /// Whether the statement may set user variables: in its expressions, or in stored functions and triggers.
+    pub(crate) sets_variables: bool,
+    /// Whether a program has executed the statement, which it had prepared.
+    pub(super) is_in_program: bool,
+    /// Whether SET has changed settings of an inner session, which are the calling session's as well.
+    pub(crate) has_set: bool,
+    /// The place on the thread's stack where the statement began.
+    pub(super) stack: usize,
     /// The tables of the statement, if it calls stored functions or fires triggers.
     pub(crate) uses: Vec<MetadataKey>,
     /// The tables of the statements around this one, which stored functions and triggers must not change.
@@ -78,6 +86,10 @@ impl CurrentStatement {
             running: StatementAccounting::over(),
             unhinted: None,
             told_insert_id: None,
+            sets_variables: false,
+            is_in_program: false,
+            has_set: false,
+            stack: 0,
             groups: StatementGroups::default(),
             uses: Vec::new(),
             around: Vec::new(),

@@ -132,10 +132,13 @@ impl Session {
         let planned = self.plan_statement(&statement, sql, Some(parameters))?.map(Arc::new);
         let of_query =
             planned.as_ref().and_then(|planned| Some((planned.clone(), planned.query()?.0.clone())));
-        let Some((planned, plan)) =
-            of_query.filter(|(planned, plan)| !plan.locks_rows() && !planned.parts().locks_rows())
-        else {
-            return Err(MysqlError::not_supported("pieces of a SELECT that locks or counts rows"));
+        let Some((planned, plan)) = of_query.filter(|(planned, plan)| {
+            let parts = planned.parts();
+            !plan.locks_rows() && !parts.locks_rows() && !parts.calls_programs
+        }) else {
+            return Err(MysqlError::not_supported(
+                "pieces of a SELECT that locks or counts rows, or calls stored functions",
+            ));
         };
         let parameters = &*planned.converted(parameters);
         self.count_towards(&planned.digest, Some(&planned.facts), Some(plan.root.estimate.rows));

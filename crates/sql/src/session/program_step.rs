@@ -133,7 +133,10 @@ impl Session {
     }
 
     /// Ends the accounting of a program's statement; the statement that called the program goes on.
-    fn end_step(&mut self) {
+    pub(super) fn end_step(&mut self) {
+        if !self.is_inner() {
+            self.cancel.set_deadline(None);
+        }
         self.count_executed(true);
         self.end_hints();
         self.end_uses();
@@ -149,7 +152,9 @@ impl Session {
     /// Runs `work` as a statement that does not belong to the program around it, such as the one of EXECUTE.
     pub(crate) fn outside_program<T>(&mut self, work: impl FnOnce(&mut Session) -> T) -> T {
         let step = self.program_step.take();
+        let is_in_program = std::mem::replace(&mut self.statement.is_in_program, step.is_some());
         let result = work(self);
+        self.statement.is_in_program = is_in_program;
         self.program_step = step;
         result
     }
@@ -168,6 +173,11 @@ impl Session {
             let outcome = run(session);
             session.finish(outcome, text)
         })
+    }
+
+    /// Whether the current statement is one of a stored program, or was executed by one.
+    pub(crate) fn is_in_program(&self) -> bool {
+        self.program_step.is_some() || self.statement.is_in_program || self.is_inner()
     }
 
     /// Keeps a program until its next result is wanted.

@@ -50,8 +50,9 @@ impl Session {
             uses.iter().try_for_each(|used| locked.allow(used))?;
         }
         let around = &self.statement.around;
-        if let Some(used) = uses.iter().find(|used| used.writes && around.contains(&used.key)) {
-            let name = used.alias.as_deref().unwrap_or_default();
+        let named =
+            |used: &TableUse| used.alias.clone().filter(|_| used.writes && around.contains(&used.key));
+        if let Some(name) = uses.iter().find_map(named) {
             return Err(MysqlError::table_used_around(name));
         }
         let writes = uses.iter().any(|used| used.writes);
@@ -75,8 +76,8 @@ impl Session {
     }
 
     /// Ends the uses unless a transaction is open.
-    pub(super) fn end_uses(&self) {
-        if !self.in_transaction() {
+    pub(crate) fn end_uses(&self) {
+        if !self.in_transaction() && !self.is_inner() {
             self.locks.end_uses();
         }
     }

@@ -24,7 +24,7 @@ pub(super) struct TransactionState {
     pub(super) open: Option<Transaction>,
     /// The record of what the open transaction has done, for clients that track state.
     pub(super) used: TransactionUse,
-    savepoints: Vec<(String, Mark)>,
+    pub(super) savepoints: Vec<(String, Mark)>,
     /// Characteristics of the next transaction alone: SET TRANSACTION without a scope.
     pub(super) next_isolation: Option<SessionIsolation>,
     pub(super) next_read_only: Option<bool>,
@@ -134,6 +134,10 @@ impl Session {
 
     /// COMMIT; does nothing without a transaction.
     pub(crate) fn commit(&mut self) -> Result<(), MysqlError> {
+        // The statement around the inner session ends the transaction.
+        if self.is_inner() {
+            return Err(MysqlError::commit_in_function());
+        }
         self.transaction.savepoints.clear();
         self.transaction.used = TransactionUse::default();
         if let Err(refused) = self.check_server_writable()
@@ -314,8 +318,9 @@ impl Session {
             None => self.new_transaction(None),
         };
         let given = self.warnings.clone();
-        // Stored functions and triggers may set variables, which another attempt must not see.
-        let variables = (!self.statement.uses.is_empty()).then(|| self.user_variables.clone());
+        // Another attempt must not see the variables that this one sets.
+        let variables = self.statement.sets_variables.then(|| self.user_variables.clone());
+        let insert_ids = (self.facts.last_insert_id, self.statement.told_insert_id);
         let mut attempt = 0;
         loop {
             self.set_terms(&mut transaction, own);
@@ -361,6 +366,7 @@ impl Session {
             }
             attempt += 1;
             self.warnings.clone_from(&given);
+            (self.facts.last_insert_id, self.statement.told_insert_id) = insert_ids;
             if let Some(variables) = &variables {
                 self.user_variables.clone_from(variables);
             }

@@ -33,6 +33,7 @@ impl Session {
             return Err(MysqlError::internal("a load that inserts nothing"));
         };
         self.count_towards(&planned.digest, Some(&planned.facts), None);
+        self.begin_calls(&planned);
         let (insert, mut rows) = (&**insert, Some(rows));
         self.write(|session, transaction| {
             // The program does not give the rows again, so the statement cannot begin anew after a conflict.

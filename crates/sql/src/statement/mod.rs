@@ -70,7 +70,7 @@ use crate::properties::{About, Changes, Commits, Diagnostics, properties};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
 use crate::show;
-use leafline_syntax::ast::{Expr, Handler, PrepareSource, Statement, StatementKind};
+use leafline_syntax::ast::{Expr, Handler, PrepareSource, SetItem, Statement, StatementKind};
 use leafline_types::{MysqlError, SqlType, Value};
 
 impl Session {
@@ -225,6 +225,8 @@ impl Session {
             K::LockTables(tables) => self.lock_tables(tables).map(nothing),
             K::UnlockTables => self.unlock_tables().map(nothing),
             K::Handler(handler) => self.run_handler(handler, with_parameters),
+            // A program can only have prepared it.
+            K::Use(_) if self.is_in_program() => Err(MysqlError::not_allowed_in_program("USE")),
             K::Use(name) => self.set_database(&name.value).map(nothing),
             K::Set(items) => set::set(self, items, with_parameters).map(nothing),
             K::Flush(items) => maintenance::flush(self, items).map(nothing),
@@ -284,6 +286,10 @@ fn check_inside(kind: &StatementKind, commits: Commits) -> Result<(), MysqlError
     match kind {
         K::Prepare { .. } | K::Execute { .. } | K::Deallocate(_) => {
             Err(MysqlError::not_allowed_in_function("Dynamic SQL"))
+        }
+        // As in MySQL, like a change of autocommit, because both commit.
+        K::Set(items) if items.iter().any(|item| matches!(item, SetItem::Password { .. })) => {
+            Err(MysqlError::autocommit_in_function())
         }
         K::Begin { .. } | K::Commit(_) | K::Rollback(_) | K::LockTables(_) | K::UnlockTables => {
             Err(MysqlError::commit_in_function())

@@ -444,9 +444,7 @@ impl Session {
             return Err(MysqlError::read_only_transaction());
         }
         self.check_server_access(&planned.work)?;
-        if parts.calls_programs {
-            self.statement.uses = planned.uses.iter().map(|used| used.key).collect();
-        }
+        self.begin_calls(planned);
         match &*planned.work {
             Work::Select { plan, columns, window } => {
                 self.select(planned, plan, (columns, window.as_ref()), parameters).map(Outcome::Rows)
@@ -479,6 +477,16 @@ impl Session {
             Work::Delete { delete, plan } => {
                 self.change_rows(&delete.rows, plan, || change::Delete::new(delete), parts, parameters)
             }
+        }
+    }
+
+    /// Notes what the stored functions and triggers of a statement need to know of it.
+    pub(in crate::statement) fn begin_calls(&mut self, planned: &Planned) {
+        self.statement.sets_variables = planned.parts.row_by_row || planned.parts.calls_programs;
+        if planned.parts.calls_programs {
+            // Tables that foreign keys lead to may be changed, as in MySQL.
+            let named = planned.uses.iter().filter(|used| used.alias.is_some());
+            self.statement.uses = named.map(|used| used.key).collect();
         }
     }
 

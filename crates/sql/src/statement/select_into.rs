@@ -44,7 +44,7 @@ impl Session {
         let charsets: Vec<Charset> = rows.columns().iter().map(own).collect();
         let mut out = Vec::new();
         let mut affected = 0;
-        while let Some(batch) = rows.next_batch(self)? {
+        while let Some(batch) = rows.next_within(self)? {
             affected += batch.rows as u64;
             if lines.is_none() && affected > 1 {
                 return Err(MysqlError::too_many_rows());
@@ -89,7 +89,7 @@ impl Session {
         let types = rows.types();
         let collations: Vec<Collation> = rows.columns().iter().map(|column| column.collation).collect();
         let (mut first, mut has_more): (Option<Vec<Value>>, bool) = (None, false);
-        while let Some(batch) = rows.next_batch(self)?.filter(|_| !has_more) {
+        while let Some(batch) = rows.next_within(self)?.filter(|_| !has_more) {
             has_more = batch.rows > 1 || first.is_some();
             first.get_or_insert_with(|| {
                 batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, 0, ty)).collect()

@@ -17,6 +17,7 @@ pub(crate) fn set(
     text: (&str, &[Value]),
 ) -> Result<(), MysqlError> {
     for item in items {
+        session.statement.has_set |= !matches!(item, SetItem::User { .. });
         match item {
             SetItem::System { scope, is_of_next, name, value } => {
                 if let Some(known) =

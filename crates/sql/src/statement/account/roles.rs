@@ -82,7 +82,7 @@ impl Accounts {
 
     /// Runs SET ROLE.
     fn set_role(&self, session: &mut Session, selection: &RoleSelection) -> Result<(), MysqlError> {
-        if session.program_step.is_some() {
+        if session.is_in_program() {
             return Err(MysqlError::not_supported("SET ROLE in a stored program"));
         }
         let (set, rules) = (self.set(), session.instance.role_rules());

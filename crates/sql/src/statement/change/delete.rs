@@ -2,7 +2,7 @@
 
 use super::foreign::ignoring;
 use super::found_rows::RowChange;
-use super::{ChangeContext, ChangedRows, Triggers};
+use super::{ChangeContext, ChangedRows, Triggers, after_triggers};
 use crate::result::Done;
 use crate::session::{StatementContext, StoreRules};
 use leafline_planner::bound::BoundDelete;
@@ -64,9 +64,17 @@ impl RowChange for Delete<'_> {
                 }
                 false => row,
             };
-            if let Some(triggers) = triggers {
-                triggers.before(TriggerEvent::Delete, row, &mut [], cx)?;
-            }
+            let kept;
+            let row = match triggers {
+                Some(triggers) => {
+                    triggers.before(TriggerEvent::Delete, row, &mut [], cx)?;
+                    let again = after_triggers(&target.table, locator, (row, &mut []), cx)?;
+                    let Some(again) = again else { continue };
+                    kept = again;
+                    &kept[..]
+                }
+                None => row,
+            };
             let mark = cx.transaction.savepoint();
             if !cx.transaction.delete_locked(&target.table, locator, row)? {
                 continue;

@@ -37,8 +37,10 @@ use leafline_table::implicit_default;
 use leafline_table::{ColumnDef, DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::error::errno;
 use leafline_types::{MysqlError, SqlType, Value};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use triggers::Triggers;
 
 /// The context of a statement that changes rows.
@@ -142,6 +144,26 @@ fn settle(
         *slot = cx.settle_null(std::mem::replace(slot, Value::Null), column, number)?;
     }
     generate(table, rules, row, number, cx)
+}
+
+/// Returns a row again after its BEFORE triggers have run, because a cascade of theirs may have changed or deleted it. `new` then
+/// takes over what the cascade has changed and the statement has not. `None` if the row is gone.
+fn after_triggers<'o>(
+    table: &Arc<TableDef>,
+    locator: &[u8],
+    (old, new): (&'o [Value], &mut [Value]),
+    cx: &mut ChangeContext<'_, '_>,
+) -> Result<Option<Cow<'o, [Value]>>, MysqlError> {
+    if table.foreign_keys.is_empty() {
+        return Ok(Some(Cow::Borrowed(old)));
+    }
+    let Some(newest) = cx.transaction.current_row(table, locator)? else { return Ok(None) };
+    for ((new, old), newest) in new.iter_mut().zip(old).zip(&newest) {
+        if new == old {
+            new.clone_from(newest);
+        }
+    }
+    Ok(Some(Cow::Owned(newest)))
 }
 
 /// Converts an error of a table: shows the times of a key in the session's time zone, and names no table that the session may

@@ -23,7 +23,7 @@ impl Triggers {
     ///
     /// # Errors
     /// Errors of compiling them.
-    pub(super) fn of(table: &TableDef, cx: &mut StatementContext<'_>) -> Result<Triggers, MysqlError> {
+    pub(super) fn of(table: &Arc<TableDef>, cx: &mut StatementContext<'_>) -> Result<Triggers, MysqlError> {
         let Some(host) = cx.programs else { return Ok(Triggers(None)) };
         let eval = &mut cx.exec.eval;
         let triggers =

@@ -3,8 +3,8 @@
 use super::foreign::ignoring;
 use super::found_rows::RowChange;
 use super::{
-    ChangeContext, ChangedRows, Triggers, computed, default_of, generate, has_no_partition, is_changed_twice,
-    meets_checks, number_or_zero, settle, stays_in_view, touch,
+    ChangeContext, ChangedRows, Triggers, after_triggers, computed, default_of, generate, has_no_partition,
+    is_changed_twice, meets_checks, number_or_zero, settle, stays_in_view, touch,
 };
 use crate::result::Done;
 use crate::session::{StatementContext, StoreRules};
@@ -150,9 +150,14 @@ impl<'a> Update<'a> {
         if old != new && touch(table, &mut new, assigned, cx)? {
             generate(table, &target.rules, &mut new, self.matched, cx)?;
         }
+        let kept;
         if cx.rules.null_waits {
             if let Some(triggers) = triggers {
                 triggers.before(TriggerEvent::Update, old, &mut new, cx)?;
+                let again = after_triggers(table, locator, (old, &mut new), cx)?;
+                let Some(again) = again else { return Ok(false) };
+                kept = again;
+                old = &kept;
             }
             settle(table, &target.rules, &mut new, self.matched, cx)?;
         }

@@ -5,8 +5,8 @@ mod load;
 use super::bulk::{Bulk, Finished, begin_progress};
 use super::foreign::ignoring;
 use super::{
-    ChangeContext, Triggers, computed, default_of, generate, has_no_partition, meets_checks, number_or_zero,
-    of_table, settle, stays_in_view, touch,
+    ChangeContext, Triggers, after_triggers, computed, default_of, generate, has_no_partition, meets_checks,
+    number_or_zero, of_table, settle, stays_in_view, touch,
 };
 use crate::result::Done;
 use crate::row_source::RowSource;
@@ -25,6 +25,7 @@ use leafline_types::column::value_at;
 use leafline_types::words::{TriggerEvent, TriggerTime};
 use leafline_types::{MysqlError, Value};
 use load::{load, load_values};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The input of a load that its client gives.
@@ -517,6 +518,9 @@ impl<'a> RowInserter<'a> {
             self.triggers.has(TriggerTime::Before, event) || self.triggers.has(TriggerTime::After, event);
         if last.is_none_or(|last| last.name != index) || foreign.refer_to(self.table) || fires {
             self.triggers.before(event, &old, &mut [], cx)?;
+            let Some(old) = after_triggers(self.table, locator, (&old, &mut []), cx)? else {
+                return Ok(false);
+            };
             cx.transaction.delete_locked(self.table, locator, &old)?;
             self.counts.deleted += 1;
             super::foreign::deleted(foreign, self.table, &old, cx)?;
@@ -541,7 +545,7 @@ impl<'a> RowInserter<'a> {
         locator: &[u8],
         cx: &mut ChangeContext<'_, '_>,
     ) -> Result<bool, MysqlError> {
-        let Some(old) = cx.transaction.current_row(self.table, locator)? else { return Ok(false) };
+        let Some(mut old) = cx.transaction.current_row(self.table, locator)? else { return Ok(false) };
         let columns = old.len();
         let mut values = old.clone();
         values.extend_from_slice(&self.row);
@@ -566,6 +570,12 @@ impl<'a> RowInserter<'a> {
         }
         if cx.rules.null_waits {
             self.triggers.before(TriggerEvent::Update, &old, &mut values, cx)?;
+            let again = after_triggers(self.table, locator, (&old, &mut values), cx)?;
+            match again {
+                Some(Cow::Owned(newest)) => old = newest,
+                Some(Cow::Borrowed(_)) => {}
+                None => return Ok(false),
+            }
             settle(self.table, rules, &mut values, self.counts.records, cx)?;
         }
         self.counts.note_number(self.table, &values);
