@@ -37,6 +37,8 @@ pub struct Access {
     active: Vec<AccountId>,
     /// `None` allows everything, whatever the accounts say.
     rights: Option<Rights>,
+    /// The accounts that definers of programs are found in.
+    accounts: (Arc<AccountSet>, Arc<RoleRules>),
 }
 
 #[derive(Debug)]
@@ -95,14 +97,15 @@ fn active_roles(
 impl Access {
     /// The rights of a program that embeds the database, and may activate the roles of root.
     pub(super) fn everything(
-        (version, set): (u64, &AccountSet),
+        (version, set): (u64, &Arc<AccountSet>),
         (active, rules): (Active<'_>, &Arc<RoleRules>),
     ) -> Access {
+        let accounts = (set.clone(), rules.clone());
         let active = match active {
             Active::AtLogin => Vec::new(),
             active => active_roles(set, &AccountId::root(), (active, rules)),
         };
-        Access { version, identity: 0, active, rights: None }
+        Access { version, identity: 0, active, rights: None, accounts }
     }
 
     /// The rights of a client at `client` that logged in as `account` when the accounts had version
@@ -154,7 +157,13 @@ impl Access {
             set.roles.reached(&roles).iter().for_each(|role| rights.add_role(role));
         }
         let identity = HASHER.hash_one((account, &roles));
-        Access { version, identity, active: roles, rights: Some(rights) }
+        Access {
+            version,
+            identity,
+            active: roles,
+            rights: Some(rights),
+            accounts: (set.clone(), rules.clone()),
+        }
     }
 
     /// The rights of a view's definer, for reading the view's tables; `None` if the caller's rights apply.
@@ -162,10 +171,14 @@ impl Access {
     /// # Errors
     /// 1449 if the definer does not exist.
     pub(crate) fn of_definer(&self, view: &ViewDef) -> Result<Option<Access>, MysqlError> {
-        if view.by_invoker { Ok(None) } else { self.of_account(&definer_of(view)) }
+        if view.by_invoker || self.rights.is_none() {
+            return Ok(None);
+        }
+        self.of_account(&definer_of(view)).map(Some)
     }
 
-    /// The rights of a stored program's definer; `None` if the caller is unlimited.
+    /// The rights of a stored program's definer. `None` if the caller is unlimited, and the definer is root or no account: then
+    /// the program may do everything, too.
     ///
     /// # Errors
     /// 1449 if there is no such account.
@@ -173,25 +186,30 @@ impl Access {
         &self,
         (user, host): &(String, String),
     ) -> Result<Option<Access>, MysqlError> {
-        self.of_account(&AccountId::new(user, host))
+        let named = AccountId::new(user, host);
+        let is_unlimited = || named == AccountId::root() || self.accounts.0.definer(&named).is_none();
+        if self.rights.is_none() && is_unlimited() {
+            return Ok(None);
+        }
+        self.of_account(&named).map(Some)
     }
 
     /// The rights of another account.
-    fn of_account(&self, named: &AccountId) -> Result<Option<Access>, MysqlError> {
-        let Some(rights) = self.rights.as_ref() else { return Ok(None) };
-        let definer = rights.set.definer(named);
+    fn of_account(&self, named: &AccountId) -> Result<Access, MysqlError> {
+        let (set, rules) = &self.accounts;
+        let definer = set.definer(named);
         let definer = definer.ok_or_else(|| MysqlError::no_such_definer(&named.user, &named.host))?;
         // The definer is treated as a client at its host, or at `localhost` if its host is a pattern.
         let host = if definer.host.contains(['%', '_', '/']) { LOCALHOST } else { &definer.host };
         // Only grants of exactly this account count, and of the roles that its login activates.
         let own = |of_definer: &mut Rights| {
-            of_definer.databases.push(rights.set.databases_of(definer));
-            of_definer.tables = rights.set.tables_of(definer);
-            of_definer.routines = rights.set.routines_of(definer);
+            of_definer.databases.push(set.databases_of(definer));
+            of_definer.tables = set.tables_of(definer);
+            of_definer.routines = set.routines_of(definer);
         };
-        let roles = (Active::AtLogin, &rights.rules);
+        let roles = (Active::AtLogin, rules);
         let named = (definer, ClientHost::new(host));
-        Ok(Some(Access::with_roles((self.version, &rights.set), named, roles, Some(own))))
+        Ok(Access::with_roles((self.version, set), named, roles, Some(own)))
     }
 
     /// Returns the key of plans made with these rights: the version of the accounts, the account and its active roles.

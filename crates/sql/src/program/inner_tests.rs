@@ -529,6 +529,32 @@ fn the_database_comes_back_unless_it_is_dropped() {
 }
 
 #[test]
+fn a_definer_is_limited_also_below_a_caller_who_is_not() {
+    let mut s = session();
+    all(
+        &mut s,
+        &[
+            "CREATE USER u@localhost",
+            "GRANT TRIGGER, SELECT ON d.t TO u@localhost",
+            "CREATE DATABASE e",
+            "CREATE TABLE e.secret (a INT)",
+            "CREATE DEFINER = u@localhost TRIGGER peeks AFTER INSERT ON t FOR EACH ROW \
+             SET @seen = (SELECT COUNT(*) FROM e.secret)",
+            "CREATE DEFINER = nobody@localhost PROCEDURE of_nobody() SELECT COUNT(*) INTO @n FROM e.secret",
+        ],
+    );
+    check(
+        &mut s,
+        &[
+            ("INSERT INTO t VALUES (3, 'z')", "E1142"),
+            ("GRANT SELECT ON e.* TO u@localhost", "ok"),
+            ("INSERT INTO t VALUES (3, 'z')", "ok"),
+            ("CALL of_nobody()", "ok"),
+        ],
+    );
+}
+
+#[test]
 fn compiled_programs_take_little_memory() {
     let mut s = session();
     for n in 0..4 {

@@ -223,7 +223,7 @@ fn conditions_are_signalled_and_read() {
     assert_eq!(run(&mut s, "SELECT @m, @s, @c"), "oh,45000,ISO 9075");
     assert_eq!(run(&mut s, "RESIGNAL").split(' ').next(), Some("E1645"));
     assert_eq!(run(&mut s, "GET DIAGNOSTICS CONDITION 9 @m = MESSAGE_TEXT"), "ok");
-    assert_eq!(run(&mut s, "SHOW WARNINGS").split(',').nth(1), Some("1758"));
+    assert!(run(&mut s, "SHOW WARNINGS").contains("Error,1758,"));
     let stacked = "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN SELECT 1 FROM t; GET STACKED \
                  DIAGNOSTICS CONDITION 1 \
                    @e = MYSQL_ERRNO, @t = TABLE_NAME; SELECT @e, @t; END; SIGNAL SQLSTATE '45000' SET \
