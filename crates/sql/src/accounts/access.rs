@@ -46,7 +46,6 @@ struct Rights {
     set: Arc<AccountSet>,
     account: AccountId,
     client: ClientHost,
-    rules: Arc<RoleRules>,
     global: Privileges,
     /// Dynamic privileges that the session may grant.
     grantable: Privileges,
@@ -140,7 +139,6 @@ impl Access {
             set: set.clone(),
             account: account.clone(),
             client,
-            rules: rules.clone(),
             global: Privileges::NONE,
             grantable: Privileges::NONE,
             databases: Vec::new(),
