@@ -567,7 +567,7 @@ fn compiled_programs_take_little_memory() {
 
 #[test]
 fn functions_in_functions_end_before_the_stack() {
-    let worker = thread::Builder::new().stack_size(2 << 20).spawn(|| {
+    let worker = thread::spawn(|| {
         let mut s = session();
         let mut ended = Vec::new();
         // Frames of a build without optimization are several times as large.
@@ -583,7 +583,7 @@ fn functions_in_functions_end_before_the_stack() {
         }
         ended
     });
-    let ended = worker.unwrap().join().unwrap();
+    let ended = worker.join().unwrap();
     assert_eq!(ended.first().map(String::as_str), Some("1"));
     assert!(ended.iter().all(|end| end == "1" || end == "E1436"), "{ended:?}");
 }

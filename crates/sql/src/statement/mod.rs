@@ -225,9 +225,7 @@ impl Session {
             K::LockTables(tables) => self.lock_tables(tables).map(nothing),
             K::UnlockTables => self.unlock_tables().map(nothing),
             K::Handler(handler) => self.run_handler(handler, with_parameters),
-            // A program can only have prepared it.
-            K::Use(_) if self.is_in_program() => Err(MysqlError::not_allowed_in_program("USE")),
-            K::Use(name) => self.set_database(&name.value).map(nothing),
+            K::Use(name) => self.run_use(&name.value).map(nothing),
             K::Set(items) => set::set(self, items, with_parameters).map(nothing),
             K::Flush(items) => maintenance::flush(self, items).map(nothing),
             K::Kill { query_only, connection } => {
@@ -252,6 +250,14 @@ impl Session {
     fn advise_on(&mut self, workload: Option<&PrepareSource>, verify: bool) -> Result<RowSet, MysqlError> {
         let workload = workload.map(|source| self.text_of(source));
         advise(self, workload.as_deref(), verify)
+    }
+
+    /// Runs USE, which a program can only have prepared.
+    fn run_use(&mut self, database: &str) -> Result<(), MysqlError> {
+        match self.is_in_program() {
+            true => Err(MysqlError::not_allowed_in_program("USE")),
+            false => self.set_database(database),
+        }
     }
 
     fn run_savepoint(&mut self, name: &str) -> Outcome {
