@@ -9,7 +9,8 @@
 //! |---|---|---|
 //! | `ww` | G0 | every level |
 //! | `ww`, `wr` | G1c | every level |
-//! | those and one `rw` | G-single | REPEATABLE READ |
+//! | those and one `rw` | G-single | REPEATABLE READ, SERIALIZABLE |
+//! | those and any number of `rw` | G2 | SERIALIZABLE |
 
 use super::clients::{Answer, Client, database, run};
 use super::seeds::{scale, seed};
@@ -61,6 +62,21 @@ fn client(
         for _ in 0..random.random_range(1..5) {
             let key = random.random_range(0..KEYS);
             let answer = match random.random_range(0..6) {
+                _ if random.random_range(0..8) == 0 => {
+                    let last = (key + random.random_range(0..4)).min(KEYS - 1);
+                    let column = if random.random() { "id" } else { "k" };
+                    let sql =
+                        format!("SELECT id, l FROM t WHERE {column} BETWEEN {key} AND {last} ORDER BY id");
+                    let answer = statement(&sql);
+                    if let Ok(rows) = &answer {
+                        assert_eq!(rows.len() as u64, last - key + 1);
+                        steps.extend(rows.iter().map(|row| {
+                            let (key, text) = row.split_once(' ').expect("two values");
+                            Step::Read { key: key.parse().expect("a key"), list: list(text) }
+                        }));
+                    }
+                    answer
+                }
                 0..=2 => {
                     let number = numbers.fetch_add(1, Ordering::Relaxed);
                     steps.push(Step::Append { key, number });
@@ -91,9 +107,12 @@ fn client(
                 Err(other) => panic!("seed {seed}: error {other}"),
             }
         }
-        let committed = !failed && random.random_range(0..8) > 0;
+        let mut committed = !failed && random.random_range(0..8) > 0;
         if !failed {
-            statement(if committed { "COMMIT" } else { "ROLLBACK" }).expect("succeeds");
+            match statement(if committed { "COMMIT" } else { "ROLLBACK" }) {
+                Err(1213) if committed && level == "SERIALIZABLE" => committed = false,
+                other => drop(other.expect("succeeds")),
+            }
         }
         done.push(Transaction { steps, committed });
     }
@@ -230,22 +249,37 @@ fn is_reachable(from: usize, to: usize, edges: &BTreeSet<(usize, usize)>) -> boo
     false
 }
 
-fn check(all: &[Transaction], lists: &BTreeMap<u64, Vec<u64>>, single: bool, what: &str) {
+/// What a level forbids beyond G0 and G1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Forbids {
+    Nothing,
+    GSingle,
+    G2,
+}
+
+fn check(all: &[Transaction], lists: &BTreeMap<u64, Vec<u64>>, forbids: Forbids, what: &str) {
     let graph = graph(all, lists, what);
     let written: BTreeSet<_> = graph.ww.union(&graph.wr).copied().collect();
     let component = components(all.len(), &written);
     for &(from, to) in &written {
         assert_ne!(component[from], component[to], "{what}: G0 or G1c: {:?} {:?}", all[from], all[to]);
     }
-    if single {
+    if forbids >= Forbids::GSingle {
         for &(from, to) in &graph.rw {
             let circle = is_reachable(to, from, &written);
             assert!(!circle, "{what}: G-single: {:?} did not see {:?}", all[from], all[to]);
         }
     }
+    if forbids >= Forbids::G2 {
+        let edges: BTreeSet<_> = written.union(&graph.rw).copied().collect();
+        let component = components(all.len(), &edges);
+        for &(from, to) in &edges {
+            assert_ne!(component[from], component[to], "{what}: G2: {:?} {:?}", all[from], all[to]);
+        }
+    }
 }
 
-fn histories(level: &str, single: bool) {
+fn histories(level: &str, forbids: Forbids) {
     let first = seed();
     for round in 0..3 * scale() {
         let seed = first.wrapping_add(round);
@@ -273,7 +307,7 @@ fn histories(level: &str, single: bool) {
             let (key, text) = row.split_once(' ').expect("two values");
             (key.parse().expect("a key"), list(text))
         });
-        check(&all, &lists.collect(), single, &what);
+        check(&all, &lists.collect(), forbids, &what);
         let committed = all.iter().filter(|transaction| transaction.committed).count();
         assert!(committed > all.len() / 4, "{what}: {committed} of {} committed", all.len());
         assert_eq!(setup.must(&["CHECK TABLE t"]), ["d.t check status OK"], "{what}");
@@ -282,12 +316,17 @@ fn histories(level: &str, single: bool) {
 
 #[test]
 fn read_committed_has_no_g0_and_no_g1() {
-    histories("READ COMMITTED", false);
+    histories("READ COMMITTED", Forbids::Nothing);
 }
 
 #[test]
 fn repeatable_read_has_no_g_single_either() {
-    histories("REPEATABLE READ", true);
+    histories("REPEATABLE READ", Forbids::GSingle);
+}
+
+#[test]
+fn serializable_has_no_g2_either() {
+    histories("SERIALIZABLE", Forbids::G2);
 }
 
 /// The check finds what it is for: histories with one fault each.
@@ -299,7 +338,7 @@ fn faults_are_found() {
         let all: Vec<Transaction> =
             all.into_iter().map(|steps| Transaction { steps, committed: true }).collect();
         let lists = lists.iter().map(|(key, list)| (*key, list.to_vec())).collect();
-        let result = std::panic::catch_unwind(|| check(&all, &lists, true, "faulty"));
+        let result = std::panic::catch_unwind(|| check(&all, &lists, Forbids::G2, "faulty"));
         result.err().map(|panic| *panic.downcast::<String>().expect("a message")).unwrap_or_default()
     };
     let name = |text: &str| {
@@ -324,6 +363,11 @@ fn faults_are_found() {
         &[(1, &[1]), (2, &[2])],
     );
     assert_eq!(name(&skew), "G-single");
+    let write_skew = found(
+        vec![vec![read(1, &[]), append(2, 2)], vec![read(2, &[]), append(1, 1)]],
+        &[(1, &[1]), (2, &[2])],
+    );
+    assert_eq!(name(&write_skew), "G2");
     let lost = found(vec![vec![append(1, 1)], vec![append(1, 2)]], &[(1, &[2])]);
     assert!(lost.contains("is lost"), "{lost}");
     let fine = found(vec![vec![append(1, 1)], vec![read(1, &[1]), append(1, 2)]], &[(1, &[1, 2])]);

@@ -39,7 +39,7 @@ def test_exceptions_are_related_as_the_standard_has_them(connection):
         ("INSERT INTO t VALUES (99999999999, 'x', NULL)", leafline.DataError, 1264, "22003"),
         ("INSERT INTO t VALUES (3, 'xxxxxxxxxxxxxxxxxxx', NULL)", leafline.DataError, 1406, "22001"),
         ("SELECT 18446744073709551615 + 1", leafline.DataError, 1690, "22003"),
-        ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", leafline.NotSupportedError, 1235, "42000"),
+        ("EXPLAIN ANALYZE SELECT * FROM t FOR UPDATE", leafline.NotSupportedError, 1235, "42000"),
         ("KILL 1000000", leafline.OperationalError, 1094, "HY000"),
     ],
 )

@@ -16,6 +16,7 @@ use crate::mvcc::versions::VersionStore;
 use crate::options::EngineOptions;
 use crate::quarantine::Quarantine;
 use crate::run::{KeySet, RunWriter, Sorter};
+use crate::serial::Serial;
 use crate::statistics::{EngineCounts, EngineStats};
 use crate::trees::{Refusal, TreeHandle, Trees};
 use crate::write_set::{WriteSet, WriteSetSpace};
@@ -58,6 +59,7 @@ pub struct Core {
     pub(crate) room: RwLock<()>,
     pub(crate) changes: ChangeLogs,
     pub(crate) locks: Arc<LockTable>,
+    pub(crate) serial: Arc<Serial>,
     pub(crate) ddl: Mutex<()>,
     pub(crate) history: Arc<HistoryMemory>,
     pub(crate) versions: VersionStore,
@@ -86,6 +88,7 @@ impl Core {
     ) -> Core {
         let history = Arc::new(HistoryMemory::new(Some(store.clone()), limits.version_memory));
         let locks = Arc::new(LockTable::new(Some(store.clone()), limits.max_locks));
+        let serial = Arc::new(Serial::new(store.clone()));
         let core = Core {
             versions: VersionStore::new(&env, &history),
             ghosts: GhostQueue::new(&env, &history),
@@ -107,6 +110,7 @@ impl Core {
             room: RwLock::default(),
             changes: ChangeLogs::default(),
             locks,
+            serial,
             ddl: Mutex::default(),
             counts: EngineCounts::default(),
             no_writes: Arc::default(),
@@ -233,6 +237,7 @@ impl Core {
     pub fn stats(&self) -> EngineStats {
         let (snapshots, oldest_snapshot) = self.clock.snapshots();
         let (versions, ghosts) = (self.versions.counts(), self.ghosts.counts());
+        let (serial_open, serial_ended, serializable_bytes) = self.serial.figures();
         EngineStats {
             commits: self.counts.commits.load(Ordering::Relaxed),
             conflicts: self.counts.conflicts.load(Ordering::Relaxed),
@@ -254,6 +259,9 @@ impl Core {
             snapshots: snapshots as u64,
             oldest_snapshot,
             retired_trees: self.trees.retired() as u64,
+            serializable_refused: self.serial.refused(),
+            serializable: (serial_open as u64, serial_ended as u64),
+            serializable_bytes: serializable_bytes as u64,
         }
     }
 

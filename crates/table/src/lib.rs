@@ -23,6 +23,7 @@
 //! | [`build`] | bulk load, new indexes |
 //! | [`check`] | rows against entries, entries against rows |
 //! | [`repair`] | new trees in the place of damaged ones |
+//! | `serial` | SERIALIZABLE: what transactions have read and written, and the conflicts between them |
 //! | `preload` | reading an index in before it is used |
 //! | `quarantine` | trees that recovery could not bring up to date, until they are repaired |
 //!
@@ -43,7 +44,7 @@
 //! | 6 | waits that hold no latch: frames, page reads, log space, growth of the file | `storage::pool::guard` (`held`) | debug builds check it |
 //! | 7 | page latches within a tree: parent, left, right | `btree::descend`, `btree::split`, `btree::merge` | a node is read or changed |
 //! | 8 | pages of the store itself: segment directory, then space maps, each by ascending number | `storage::mini_transaction` | a mini-transaction commits |
-//! | 9 | mutexes that are never held while waiting: space state, log append, clock, shards of the version store, catalog, tree registry | | |
+//! | 9 | mutexes that are never held while waiting: the graph of conflicts (`serial`), before the clock; space state, log append, clock, shards of the version store, catalog, tree registry | | |
 
 mod alter;
 mod backup;
@@ -71,6 +72,7 @@ mod preload;
 mod private;
 mod programs;
 mod quarantine;
+mod serial;
 mod statistics;
 mod trees;
 mod views;
@@ -133,6 +135,7 @@ pub use read::{
     RowReader, RowRef, SliceBound,
 };
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
+pub use serial::KeyBounds;
 pub use statistics::EngineStats;
 pub use txn::{
     CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, RowLocker,

@@ -9,6 +9,7 @@
 //! | the operations of a commit | `txn::commit` | they are sorted on disk |
 //! | old versions of rows and ghosts | `mvcc::history_memory` | they go to files |
 //! | locks | `lock::table` | error 1206 |
+//! | what SERIALIZABLE transactions have read and written | `serial` | it becomes coarser |
 //!
 //! Users that can write to files leave a part of the pool's memory to users that cannot. Otherwise a few
 //! large transactions would leave no memory for the locks of the small ones.

@@ -48,6 +48,12 @@ pub struct EngineStats {
     pub oldest_snapshot: Option<Duration>,
     /// The number of trees that were dropped but are still read.
     pub retired_trees: u64,
+    /// The number of SERIALIZABLE transactions that are open, and that have ended and still count.
+    pub serializable: (u64, u64),
+    /// The number of SERIALIZABLE transactions that were forbidden to read or to commit.
+    pub serializable_refused: u64,
+    /// The memory of what they have read and written, in bytes.
+    pub serializable_bytes: u64,
 }
 
 #[derive(Debug, Default)]

@@ -77,6 +77,8 @@ pub(crate) struct LeapScan {
     leaps: Leaps,
     /// For lookups that the first partner ends: per outer row, whether it has one.
     matched: Option<Vec<bool>>,
+    /// Whether its targets have to be registered before they are read.
+    registers: bool,
 }
 
 impl LeapScan {
@@ -107,6 +109,7 @@ impl LeapScan {
             filtered: (0, 0),
             read_ahead: ReadAhead::new(cx.view),
             matched: None,
+            registers: cx.view.registers_reads(),
             path: path.clone(),
         })
     }
@@ -139,7 +142,8 @@ impl LeapScan {
         first: Option<usize>,
         kind: WalkKind,
         cx: &ScanContext<'_, '_>,
-    ) {
+    ) -> Result<()> {
+        self.register(&targets)?;
         self.leaps = Leaps::at_first(&self.decoder);
         self.turned = false;
         if let Some(first) = first {
@@ -153,6 +157,17 @@ impl LeapScan {
         self.page_order =
             if may_sort { PageOrderState::IfLong(self.cursor.leaf().0) } else { PageOrderState::No };
         self.walk(targets, kind);
+        Ok(())
+    }
+
+    /// Registers the targets, if the transaction is SERIALIZABLE. Whatever they become later is a part of them.
+    fn register(&mut self, targets: &Targets) -> Result<()> {
+        if !self.registers {
+            return Ok(());
+        }
+        let ranges = targets.all().iter().map(|target| &target.range);
+        let ranges: Vec<_> = ranges.map(|range| (range.lower.as_slice(), range.upper.as_deref())).collect();
+        Ok(self.cursor.read_only_in(&ranges)?)
     }
 
     /// Goes on with these targets.

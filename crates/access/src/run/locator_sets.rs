@@ -69,7 +69,7 @@ impl Located {
         let columns = if conditions.is_empty(exact) { &[] } else { path.columns.as_slice() };
         let mut scan = LeapScan::new(path, columns, BATCH_ROWS, cx)?;
         let kind = WalkKind { all: true, ..WalkKind::default() };
-        scan.start(targets, Some(BATCH_ROWS), kind, cx);
+        scan.start(targets, Some(BATCH_ROWS), kind, cx)?;
         let mut found = Locators::default();
         while let Some(entries) = scan.next(cx)? {
             let passed = conditions.filter(&entries.batch, &entries.tags, None, exact, cx.eval)?;

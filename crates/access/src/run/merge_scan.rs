@@ -94,7 +94,7 @@ impl MergeScan {
         let mut streams = Vec::with_capacity(groups.len());
         for group in groups {
             let mut scan = LeapScan::new(path, columns, FIRST_BATCH_ENTRIES, cx)?;
-            scan.start(targets.of(group), Some(first), WalkKind { is_part: true, ..kind }, cx);
+            scan.start(targets.of(group), Some(first), WalkKind { is_part: true, ..kind }, cx)?;
             streams.push(Stream { scan, entries: None, at: 0 });
         }
         let heap = BinaryHeap::new();

@@ -178,6 +178,7 @@ impl PointRead {
         };
         taker.locators.clear();
         let direction = taker.direction();
+        cursor.read_only_in(&[(taker.lower, taker.upper)])?;
         match direction {
             Direction::Forward => cursor.seek(taker.lower),
             Direction::Reverse => cursor.seek_before(taker.upper),

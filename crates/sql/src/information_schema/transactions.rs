@@ -93,6 +93,7 @@ fn row(
         text(match figures.isolation {
             Isolation::ReadCommitted => "READ COMMITTED",
             Isolation::RepeatableRead => "REPEATABLE READ",
+            Isolation::Serializable => "SERIALIZABLE",
         }),
         is(true),
         is(true),

@@ -400,6 +400,7 @@ impl Session {
         self.facts.row_count = -1;
         self.statement.running.error = Some(error.code);
         self.warnings.push(leafline_types::WarningLevel::Error, error.clone());
+        self.end_failed_transaction();
     }
 
     /// FLUSH STATUS: sets the session's counters to zero.

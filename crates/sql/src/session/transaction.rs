@@ -8,10 +8,11 @@ use super::Session;
 use super::state_changes::TransactionUse;
 use crate::accounts::Privilege;
 use crate::settings::{Modes, ServerAccess, SessionIsolation};
+use leafline_expr::UserVariables;
 use leafline_syntax::ast::Completion;
 use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
-use leafline_types::MysqlError;
 use leafline_types::statement::CancelReason;
+use leafline_types::{MysqlError, Warnings};
 use std::time::Duration;
 
 /// Number of times that a statement is run again after conflicts.
@@ -83,6 +84,18 @@ impl Session {
         (self.transaction.next_isolation, self.transaction.next_read_only) = (None, None);
     }
 
+    /// The characteristics that SET TRANSACTION set for the next transaction.
+    pub(crate) fn kept_characteristics(&self) -> (Option<SessionIsolation>, Option<bool>) {
+        (self.transaction.next_isolation, self.transaction.next_read_only)
+    }
+
+    /// Puts back the characteristics of the next transaction, for a statement that begins again.
+    pub(crate) fn restore_characteristics(&mut self, kept: (Option<SessionIsolation>, Option<bool>)) {
+        if self.transaction.open.is_none() {
+            (self.transaction.next_isolation, self.transaction.next_read_only) = kept;
+        }
+    }
+
     fn new_transaction(&mut self, read_only: Option<bool>) -> Transaction {
         let (isolation, mode) = self.next_characteristics(read_only);
         self.transaction.used = TransactionUse::default();
@@ -110,9 +123,11 @@ impl Session {
         self.commit()?;
         self.begin_unlocks();
         let mut transaction = self.new_transaction(read_only);
-        let repeatable = transaction.isolation() == Isolation::RepeatableRead;
+        let repeatable = transaction.isolation() != Isolation::ReadCommitted;
         if let Some(of) = from_session {
-            let snapshot = self.instance.session(of)?.snapshot().filter(|_| repeatable);
+            // At SERIALIZABLE the others would have forgotten what concerns an older snapshot.
+            let may_share = transaction.isolation() == Isolation::RepeatableRead;
+            let snapshot = self.instance.session(of)?.snapshot().filter(|_| may_share);
             transaction.set_snapshot(snapshot.ok_or_else(|| MysqlError::wrong_arguments("FROM SESSION"))?);
         }
         if consistent_snapshot && repeatable {
@@ -248,8 +263,12 @@ impl Session {
     pub(crate) fn read_view(&mut self) -> ReadView {
         let own = self.transaction.open.is_none() && self.settings.autocommit;
         if own {
-            self.forget_next_characteristics();
-            return self.instance.engine().transactions().read_view();
+            let (isolation, _) = self.next_characteristics(None);
+            let transactions = self.instance.engine().transactions();
+            return match isolation {
+                Isolation::Serializable => transactions.serializable_view(),
+                Isolation::ReadCommitted | Isolation::RepeatableRead => transactions.read_view(),
+            };
         }
         let view = self.open_view();
         if let Some(transaction) = &mut self.transaction.open {
@@ -317,10 +336,7 @@ impl Session {
             Some(transaction) => transaction,
             None => self.new_transaction(None),
         };
-        let given = self.warnings.clone();
-        // Another attempt must not see the variables that this one sets.
-        let variables = self.statement.sets_variables.then(|| self.user_variables.clone());
-        let insert_ids = (self.facts.last_insert_id, self.statement.told_insert_id);
+        let before = BeforeAttempt::of(self);
         let mut attempt = 0;
         loop {
             self.set_terms(&mut transaction, own);
@@ -331,7 +347,18 @@ impl Session {
             let error = match statement(self, &mut transaction) {
                 Ok(value) if own => {
                     self.counters.access.handler_commit += 1;
-                    return transaction.commit().map(|_| value).map_err(MysqlError::from);
+                    let (isolation, mode) = (transaction.isolation(), transaction.mode());
+                    match transaction.commit().map_err(MysqlError::from) {
+                        // At SERIALIZABLE. Nobody has seen what the statement has done.
+                        Err(error) if is_conflict(&error) && attempt < RETRIES => {}
+                        committed => return committed.map(|_| value),
+                    }
+                    self.cancel.check()?;
+                    self.counters.access.handler_rollback += 1;
+                    transaction = self.begin_as(isolation, mode);
+                    attempt += 1;
+                    before.restore(self);
+                    continue;
                 }
                 Ok(value) => {
                     transaction.set_shown();
@@ -365,11 +392,14 @@ impl Session {
                 transaction = self.begin_as(isolation, mode);
             }
             attempt += 1;
-            self.warnings.clone_from(&given);
-            (self.facts.last_insert_id, self.statement.told_insert_id) = insert_ids;
-            if let Some(variables) = &variables {
-                self.user_variables.clone_from(variables);
-            }
+            before.restore(self);
+        }
+    }
+
+    /// Rolls back a SERIALIZABLE transaction in which a query was forbidden to read what it asked for.
+    pub(super) fn end_failed_transaction(&mut self) {
+        if self.transaction.open.as_ref().is_some_and(Transaction::has_failed) {
+            self.rollback();
         }
     }
 }
@@ -420,6 +450,31 @@ impl Session {
         transaction.set_zero_is_number(self.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO));
         transaction.set_numbering(self.settings.numbering, self.settings.insert_id);
         transaction.set_single(own);
+    }
+}
+
+/// The state of a session that the failed attempt at a statement may have changed, and that another must not see.
+struct BeforeAttempt {
+    warnings: Warnings,
+    variables: Option<UserVariables>,
+    insert_ids: (u64, Option<u64>),
+}
+
+impl BeforeAttempt {
+    fn of(session: &Session) -> BeforeAttempt {
+        BeforeAttempt {
+            warnings: session.warnings.clone(),
+            variables: session.statement.sets_variables.then(|| session.user_variables.clone()),
+            insert_ids: (session.facts.last_insert_id, session.statement.told_insert_id),
+        }
+    }
+
+    fn restore(&self, session: &mut Session) {
+        session.warnings.clone_from(&self.warnings);
+        (session.facts.last_insert_id, session.statement.told_insert_id) = self.insert_ids;
+        if let Some(variables) = &self.variables {
+            session.user_variables.clone_from(variables);
+        }
     }
 }
 

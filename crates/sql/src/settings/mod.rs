@@ -37,6 +37,8 @@ pub enum SessionIsolation {
     ReadCommitted,
     /// REPEATABLE READ.
     RepeatableRead,
+    /// SERIALIZABLE.
+    Serializable,
 }
 
 impl SessionIsolation {
@@ -46,6 +48,7 @@ impl SessionIsolation {
             SessionIsolation::ReadUncommitted => "READ-UNCOMMITTED",
             SessionIsolation::ReadCommitted => "READ-COMMITTED",
             SessionIsolation::RepeatableRead => "REPEATABLE-READ",
+            SessionIsolation::Serializable => "SERIALIZABLE",
         }
     }
 
@@ -54,6 +57,7 @@ impl SessionIsolation {
         match self {
             SessionIsolation::ReadUncommitted | SessionIsolation::ReadCommitted => Isolation::ReadCommitted,
             SessionIsolation::RepeatableRead => Isolation::RepeatableRead,
+            SessionIsolation::Serializable => Isolation::Serializable,
         }
     }
 }
@@ -63,6 +67,7 @@ impl From<Isolation> for SessionIsolation {
         match kept {
             Isolation::ReadCommitted => SessionIsolation::ReadCommitted,
             Isolation::RepeatableRead => SessionIsolation::RepeatableRead,
+            Isolation::Serializable => SessionIsolation::Serializable,
         }
     }
 }

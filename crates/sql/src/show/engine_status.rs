@@ -37,6 +37,7 @@ fn report(session: &Session) -> String {
         Some(age) => format!("{:.1} s", age.as_secs_f64()),
         None => "none".into(),
     };
+    let (open, kept) = figures.serializable;
     section(
         "TRANSACTIONS",
         &[
@@ -45,6 +46,8 @@ fn report(session: &Session) -> String {
             ("age of the oldest snapshot", oldest),
             ("snapshots given up", figures.snapshots_given_up.to_string()),
             ("rows met that had changed", figures.conflicts.to_string()),
+            ("SERIALIZABLE open, kept, refused", format!("{open}, {kept}, {}", figures.serializable_refused)),
+            ("bytes of SERIALIZABLE", figures.serializable_bytes.to_string()),
         ],
     );
     let locks = figures.locks;

@@ -37,6 +37,7 @@ impl Session {
             return Ok(None);
         }
         self.limit_time(planned.time_limit(&self.settings));
+        let characteristics = self.kept_characteristics();
         let view = self.read_view().with_read_ahead(self.settings.read_ahead);
         let mut chunk = self.rows_for(columns);
         let Some(Chunk { values: ChunkValues::Rows(rows), .. }) = Arc::get_mut(&mut chunk) else {
@@ -44,6 +45,7 @@ impl Session {
         };
         let answer = kept.reader.read(parameters, &view, &self.cancel, &mut self.counters.access, rows)?;
         if answer == PointAnswer::NeedsOperators {
+            self.restore_characteristics(characteristics);
             return Ok(None);
         }
         for column in &kept.converted {

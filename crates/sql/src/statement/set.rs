@@ -68,7 +68,7 @@ pub(crate) fn set(
                 note_character_sets(session);
             }
             SetItem::Transaction { scope, isolation, read_only } => {
-                let isolation = isolation.map(supported_isolation).transpose()?;
+                let isolation = isolation.map(session_isolation);
                 set_transaction(session, *scope, isolation, *read_only)?;
             }
             SetItem::Password { account, password } => {
@@ -204,12 +204,12 @@ fn warned(session: &mut Session, set: Result<Option<MysqlError>, MysqlError>) ->
     Ok(())
 }
 
-fn supported_isolation(level: IsolationLevel) -> Result<SessionIsolation, MysqlError> {
+fn session_isolation(level: IsolationLevel) -> SessionIsolation {
     match level {
-        IsolationLevel::ReadUncommitted => Ok(SessionIsolation::ReadUncommitted),
-        IsolationLevel::ReadCommitted => Ok(SessionIsolation::ReadCommitted),
-        IsolationLevel::RepeatableRead => Ok(SessionIsolation::RepeatableRead),
-        IsolationLevel::Serializable => Err(MysqlError::not_supported("ISOLATION LEVEL SERIALIZABLE")),
+        IsolationLevel::ReadUncommitted => SessionIsolation::ReadUncommitted,
+        IsolationLevel::ReadCommitted => SessionIsolation::ReadCommitted,
+        IsolationLevel::RepeatableRead => SessionIsolation::RepeatableRead,
+        IsolationLevel::Serializable => SessionIsolation::Serializable,
     }
 }
 

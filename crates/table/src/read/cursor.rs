@@ -16,6 +16,7 @@ use super::view::ReadView;
 use super::{EntryRef, EntryStep, EntryVisitor};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
+use crate::serial::KeyBounds;
 use crate::trees::TreeHandle;
 use leafline_btree::{Cursor, Direction, RangeReadAhead, Tree};
 use leafline_storage::PageNo;
@@ -37,6 +38,8 @@ pub struct EntryCursor {
     /// Whether the scan has passed the last leaf.
     past_leaves: bool,
     done: bool,
+    /// Whether it is known what of the index a SERIALIZABLE transaction reads.
+    is_registered: bool,
     pub(super) rows_visited: u64,
     /// The range read ahead of the cursor, and how many pages that has read.
     ahead: Option<(RangeReadAhead, u64)>,
@@ -90,6 +93,7 @@ impl EntryCursor {
             direction: None,
             past_leaves: false,
             done: false,
+            is_registered: !view.registers_reads(),
             rows_visited: 0,
             ahead: None,
         })
@@ -111,6 +115,16 @@ impl EntryCursor {
     pub fn seek_before(&mut self, key: Option<&[u8]>) {
         self.cursor.seek_before(key);
         self.restart(key);
+    }
+
+    /// Notes that only entries in `ranges` will be looked at from now on, whatever the cursor passes. A SERIALIZABLE
+    /// transaction registers them; otherwise it registers the whole index at the first visit.
+    ///
+    /// # Errors
+    /// The errors of [`ReadView::register`].
+    pub fn read_only_in(&mut self, ranges: &[KeyBounds<'_>]) -> Result<()> {
+        self.is_registered = true;
+        self.view.register(&self.table, &self.index, ranges)
     }
 
     fn restart(&mut self, gap: Option<&[u8]>) {
@@ -176,6 +190,9 @@ impl EntryCursor {
     /// # Errors
     /// The errors of [`visit`](Self::visit).
     pub fn visit_with(&mut self, direction: Direction, visitor: &mut dyn EntryVisitor) -> Result<bool> {
+        if !self.is_registered {
+            self.read_only_in(&[(&[], None)])?;
+        }
         let more = self.visit_some(direction, visitor)?;
         self.view.snapshot.check()?;
         Ok(more)

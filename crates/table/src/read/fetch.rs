@@ -21,6 +21,8 @@ impl ReadView {
     /// Locators ascend and may repeat. Leaves that are not in memory are read in batches. The visitor may run under a
     /// page latch and must not block.
     ///
+    /// For a SERIALIZABLE transaction the caller has registered the locators, or ranges of entries that named them.
+    ///
     /// # Errors
     /// `DefinitionChanged` (1412), and errors of the store.
     pub fn fetch(

@@ -50,6 +50,7 @@ impl ReadView {
         key: &[u8],
         f: impl FnOnce(Option<RowRef<'_>>) -> R,
     ) -> Result<R> {
+        self.register_keys(table, std::iter::once(key))?;
         if overlay && let Some(own) = self.own_row(table.id, key)? {
             return Ok(f(own.as_deref().map(|payload| RowRef { key, payload })));
         }

@@ -1,9 +1,10 @@
 //! The view of the data that a statement reads.
 
-use crate::catalog::{IndexDef, TableId};
+use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::core::Core;
 use crate::error::Result;
 use crate::mvcc::RegisteredSnapshot;
+use crate::serial::{KeyBounds, SerialTransaction};
 use crate::write_set::{OverlayEntry, State, WriteSet};
 use leafline_btree::ReadAheadSettings;
 use parking_lot::RwLock;
@@ -18,6 +19,8 @@ pub struct ReadView {
     pub(super) snapshot: RegisteredSnapshot,
     writes: Arc<RwLock<WriteSet>>,
     as_of: u64,
+    /// The transaction, if it is SERIALIZABLE.
+    serial: Option<Arc<SerialTransaction>>,
     read_ahead: ReadAheadSettings,
 }
 
@@ -28,7 +31,7 @@ impl ReadView {
         writes: Arc<RwLock<WriteSet>>,
         as_of: u64,
     ) -> ReadView {
-        ReadView { core, snapshot, writes, as_of, read_ahead: ReadAheadSettings::default() }
+        ReadView { core, snapshot, writes, as_of, serial: None, read_ahead: ReadAheadSettings::default() }
     }
 
     /// Reads what is committed now, with no writes of its own.
@@ -45,6 +48,38 @@ impl ReadView {
     #[must_use]
     pub fn with_read_ahead(self, read_ahead: ReadAheadSettings) -> ReadView {
         ReadView { read_ahead, ..self }
+    }
+
+    /// Returns this view as one of a SERIALIZABLE transaction.
+    pub(crate) fn with_serial(self, serial: Option<Arc<SerialTransaction>>) -> ReadView {
+        ReadView { serial, ..self }
+    }
+
+    /// Returns whether ranges have to be [registered](Self::register) before they are read.
+    #[inline]
+    pub fn registers_reads(&self) -> bool {
+        self.serial.is_some()
+    }
+
+    /// Registers ranges of keys of an index that are about to be read, for a SERIALIZABLE transaction. Cursors register
+    /// the whole index, unless they were [told](super::EntryCursor::read_only_in) what of it will be read.
+    ///
+    /// # Errors
+    /// `WriteConflict` (1213) if the transaction must be rolled back, because the transactions at this level would not
+    /// have the results of any order one after another.
+    pub fn register(&self, table: &TableDef, index: &IndexDef, ranges: &[KeyBounds<'_>]) -> Result<()> {
+        self.serial.as_ref().map_or(Ok(()), |serial| serial.register(table, index, ranges))
+    }
+
+    /// Registers keys of the clustered index, like [`register`](Self::register).
+    ///
+    /// # Errors
+    /// The errors of [`register`](Self::register).
+    pub fn register_keys<'k>(&self, table: &TableDef, keys: impl Iterator<Item = &'k [u8]>) -> Result<()> {
+        let Some(serial) = &self.serial else { return Ok(()) };
+        let keys: Vec<(&[u8], Vec<u8>)> = keys.map(|key| (key, [key, &[0]].concat())).collect();
+        let ranges: Vec<KeyBounds<'_>> = keys.iter().map(|(key, end)| (*key, Some(end.as_slice()))).collect();
+        serial.register(table, table.clustered(), &ranges)
     }
 
     /// The settings for scans that read ahead.

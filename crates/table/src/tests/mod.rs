@@ -31,6 +31,7 @@ mod reapply;
 mod repair;
 mod rescue;
 mod room;
+mod serializable;
 mod spilled;
 mod threads;
 mod threads_cut;

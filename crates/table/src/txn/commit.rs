@@ -5,6 +5,8 @@
 //!
 //! 1. Pass the gates of the written tables, so that their definitions stay as they are.
 //! 2. Derive every operation, for all indexes in the definitions in force.
+//!    A SERIALIZABLE transaction lists what it writes, and fails if the others at this level forbid it
+//!    ([`crate::serial`]).
 //! 3. Do everything that can fail: check sizes, read in the leaves to be changed, reserve pages and log space
 //!    ([`super::room`]). The commit holds no latch and no mutex while it waits for that.
 //! 4. Take a timestamp, announce the commit, append its record. This is the point of no return: a failure after it
@@ -31,6 +33,7 @@ use crate::error::{Result, TableError};
 use crate::index::entry::RowEntries;
 use crate::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, Op, encode_end};
 use crate::options::ChangeBuffering;
+use crate::serial::Writes;
 use crate::txn::relief;
 use crate::write_set::WriteSet;
 use leafline_btree::{CommitTs, Direction};
@@ -56,6 +59,7 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let seen = writes.take_seen();
     if writes.is_empty() {
         drop(writes);
+        transaction.has_only_read()?;
         if let Some(seen) = seen {
             core.store.commit_durable(seen)?;
         }
@@ -66,13 +70,20 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let tables: Vec<TableId> = writes.tables().map(|table| table.id).collect();
     core.changes.pace(&tables);
     let inside = core.gates.enter(tables);
-    let plan = transaction_plan(core, &writes)?;
+    let mut listed = transaction.serial.as_ref().map(|_| Writes::default());
+    let mut plan = transaction_plan(core, &writes, listed.as_mut())?;
     if plan.is_empty() {
+        transaction.has_only_read()?;
         // Its writes only restate existing values, which may not be durable yet.
         if let Some(seen) = seen {
             core.store.commit_durable(seen)?;
         }
         return Ok(CommitOutcome::default());
+    }
+    if let (Some(serial), Some(listed)) = (&transaction.serial, listed) {
+        serial.prepare(listed)?;
+        plan.serial = Some(serial.clone());
+        core.observe();
     }
     drop(writes);
     if plan.large.is_some() && Arc::strong_count(&transaction.writes) == 1 {
@@ -86,6 +97,7 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     transaction.locks.release_all();
     core.change_buffer.tend_here(&**core);
     core.store.commit_durable(end)?;
+    transaction.serial.iter().for_each(|serial| serial.set_committed());
     Ok(CommitOutcome { ts: Some(ts) })
 }
 
@@ -144,6 +156,7 @@ fn append_and_apply(
     let (ts, end) = core.counters.append(record.next_object, &record.counters, || {
         let ts = core.clock.begin_commit(core.store.log_end());
         let ts = ts.ok_or_else(|| TableError::Internal("no commit timestamps are left".into()))?;
+        plan.serial.iter().for_each(|serial| serial.set_ts(ts));
         CommitRecord::set_ts(&mut payload, ts);
         let range = core.store.append_logical(reservation, COMMIT_RECORD, &payload)?;
         core.clock.appended(ts, range.end);
@@ -182,8 +195,9 @@ fn append_and_apply(
     Ok((ts, end))
 }
 
-/// Step 2: derives the operations of a write set under the definitions in force.
-fn transaction_plan(core: &Core, writes: &WriteSet) -> Result<CommitPlan> {
+/// Step 2: derives the operations of a write set under the definitions in force, and for a SERIALIZABLE transaction the
+/// list of all entries of the written rows.
+fn transaction_plan(core: &Core, writes: &WriteSet, mut listed: Option<&mut Writes>) -> Result<CommitPlan> {
     let catalog = core.catalog();
     let mut plan = CommitPlan::default();
     let (mut before, mut after) = (RowEntries::default(), RowEntries::default());
@@ -213,7 +227,8 @@ fn transaction_plan(core: &Core, writes: &WriteSet) -> Result<CommitPlan> {
             }
             written += 1;
             counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
-            plan.add_row(core, table, &change, (&mut before, &mut after))?;
+            let listed = listed.as_deref_mut().filter(|_| !table.is_private && !table.is_overflow);
+            plan.add_row(core, table, &change, (&mut before, &mut after), listed)?;
         }
         if table.has_hidden_row_id() || table.is_overflow {
             counters.next_row_id = core.counters.next_row_id(table.id);

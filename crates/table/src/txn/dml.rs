@@ -1,8 +1,8 @@
 //! Inserting, updating and deleting rows: checks unique keys, then writes to the write set.
 
-use super::Transaction;
 use super::partition_writes::Home;
 use super::unique::{CommittedRow, check_clustered};
+use super::{Isolation, Transaction};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::core::Core;
 use crate::counters::Numbering;
@@ -272,6 +272,7 @@ impl Transaction {
             return Ok(state);
         }
         self.lock_new_row(table, key)?;
+        self.note_row_read(table, key)?;
         let snapshot = self.snapshot();
         let (payload, unseen) = match check_clustered(&self.core, table, key, &snapshot)? {
             CommittedRow::Absent => (None, false),
@@ -326,6 +327,11 @@ impl Transaction {
         if table.has_hidden_row_id() {
             // Nobody else knows the row, but the table may be locked as a whole.
             self.locks.lock_table(table.id, LockMode::IntentionExclusive, Some(&self.limits))?;
+            if self.isolation == Isolation::Serializable {
+                // What was read of a table before it was rebuilt is not compared with what is written afterwards.
+                let snapshot = self.snapshot();
+                self.core.trees.for_snapshot(table.clustered(), &snapshot)?;
+            }
         } else {
             self.check_clustered_key(table, entry)?;
         }
@@ -362,9 +368,13 @@ impl Transaction {
             Some(state) => state.is_some(),
             None => {
                 self.lock_new_row(table, &entry.key)?;
+                self.note_row_read(table, &entry.key)?;
                 let snapshot = self.snapshot();
                 match check_clustered(&self.core, table, &entry.key, &snapshot)? {
                     CommittedRow::Absent => false,
+                    CommittedRow::PresentUnseen(_) if self.isolation == Isolation::Serializable => {
+                        return Err(self.core.conflict());
+                    }
                     CommittedRow::Present(_) | CommittedRow::PresentUnseen(_) => true,
                     CommittedRow::DeletedUnseen if self.follows() => {
                         self.writes.write().note_unseen(table, self.core.store.log_end());

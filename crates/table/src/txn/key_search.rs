@@ -10,7 +10,7 @@
 //!   row locked, which is when the commit is applied, and begins again.
 //! - These ghosts cannot disappear before, because the snapshot that tells them from others is in use meanwhile.
 
-use super::Transaction;
+use super::{Isolation, Transaction};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
 use crate::index::entry::locator_of_entry;
@@ -50,6 +50,8 @@ struct Entries {
     live: Vec<Vec<u8>>,
     /// Ghosts of commits that may not have been applied when the search began.
     ghosts: Vec<(Vec<u8>, CommitTs)>,
+    /// Whether an entry was written or deleted by a commit that the snapshot does not see.
+    is_unseen: bool,
     /// The key to continue at; `None` at the end.
     next: Option<Vec<u8>>,
 }
@@ -118,11 +120,20 @@ impl Transaction {
     /// Returns the next live committed entries of a search, whoever has written them; `None` at the end.
     ///
     /// # Errors
-    /// The errors of [`RowLocker::lock`](super::RowLocker::lock).
+    /// The errors of [`RowLocker::lock`](super::RowLocker::lock). At SERIALIZABLE, `WriteConflict` if the snapshot does
+    /// not see what is found, or that something is not there any more.
     pub(super) fn committed_keys(&mut self, search: &mut KeySearch) -> Result<Option<Batch>> {
+        if search.applied.is_none() {
+            let (table, index) = (search.table.clone(), search.index.clone());
+            let end = prefix_successor(&search.prefix);
+            self.note_read(&table, &index, &search.prefix, end.as_deref())?;
+        }
         while let Some(from) = search.next.take() {
             let applied = search.applied.get_or_insert_with(|| self.snapshot()).clone();
             let found = self.visit_entries(search, &from, &applied)?;
+            if found.is_unseen && self.isolation == Isolation::Serializable {
+                return Err(self.core.conflict());
+            }
             if found.ghosts.is_empty() && applied.check().is_ok() {
                 let until = found.next.clone().or_else(|| prefix_successor(&search.prefix));
                 search.next = found.next;
@@ -165,7 +176,7 @@ impl Transaction {
         let tree = self.core.trees.latest(search.index.tree)?;
         let mut cursor = tree.tree.cursor();
         cursor.seek(from);
-        let mut found = Entries { live: Vec::new(), ghosts: Vec::new(), next: None };
+        let mut found = Entries { live: Vec::new(), ghosts: Vec::new(), is_unseen: false, next: None };
         let mut key = Vec::new();
         let mut done = false;
         while !done && found.live.len() < BATCH && found.ghosts.is_empty() {
@@ -177,6 +188,7 @@ impl Transaction {
                         return LeafStep::Stop;
                     }
                     let entry = leaf.entry(slot);
+                    found.is_unseen |= !applied.sees(entry.commit_ts);
                     if !entry.is_ghost() {
                         found.live.push(key.clone());
                     } else if !applied.sees(entry.commit_ts) {

@@ -199,6 +199,7 @@ fn append_and_apply(
     let (ts, appended) = core.counters.append(record.next_object, &record.counters, || {
         let ts = core.clock.begin_commit(core.store.log_end());
         let ts = ts.ok_or_else(|| TableError::Internal("no commit timestamps are left".into()))?;
+        plan.serial.iter().for_each(|serial| serial.set_ts(ts));
         CommitRecord::set_ts(&mut payload, ts);
         let range = core.store.append_logical(reservation, REFERENCE_RECORD, &payload)?;
         core.clock.appended(ts, range.end);

@@ -21,6 +21,7 @@ use crate::index::entry::unique_prefix;
 use crate::lock::owner::RowLock;
 use crate::lock::{LockError, LockLimits, LockOwner, LockStrength, LockWait};
 use crate::mvcc::RegisteredSnapshot;
+use crate::serial::SerialTransaction;
 use crate::write_set::{NOW, WriteSet};
 use leafline_types::Value;
 use parking_lot::RwLock;
@@ -69,6 +70,7 @@ pub struct RowLocker {
     /// Whether it continues with the newest version if the snapshot does not see that.
     follows: bool,
     locks_absent: bool,
+    serial: Option<Arc<SerialTransaction>>,
 }
 
 impl RowLocker {
@@ -78,7 +80,7 @@ impl RowLocker {
     }
 
     /// Returns whether it locks absent keys that a statement looks up, so that no row with the key appears before the
-    /// transaction ends. It does so at REPEATABLE READ.
+    /// transaction ends. It does so at REPEATABLE READ and SERIALIZABLE.
     pub fn locks_absent(&self) -> bool {
         self.locks_absent
     }
@@ -161,6 +163,10 @@ impl RowLocker {
             return Ok(row.map_or(LookedUp::Nothing, LookedUp::Row));
         }
         let lock = self.locks.lock(table.id, table.id.0, key, LockStrength::Update, Some(&self.limits))?;
+        if let Some(serial) = &self.serial {
+            let end = [key, &[0]].concat();
+            serial.register(table, table.clustered(), &[(key, Some(&end))])?;
+        }
         match check_clustered(&self.core, table, key, &self.snapshot)? {
             CommittedRow::Present(payload) => Ok(LookedUp::Row(current.values(table, key, &payload)?)),
             CommittedRow::Absent => {
@@ -191,7 +197,8 @@ impl Transaction {
             snapshot: self.snapshot(),
             writes: self.writes.clone(),
             follows: self.follows(),
-            locks_absent: self.isolation == Isolation::RepeatableRead,
+            locks_absent: self.isolation != Isolation::ReadCommitted,
+            serial: self.serial.clone(),
         }
     }
 

@@ -35,13 +35,14 @@ pub(crate) use plan::CommitPlan;
 pub use transactions::Transactions;
 pub use watch::{TransactionFigures, TransactionWatch};
 
-use crate::catalog::TableDef;
+use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::counters::Numbering;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockOwner};
 use crate::mvcc::RegisteredSnapshot;
 use crate::read::ReadView;
+use crate::serial::{SerialTransaction, Writes};
 use crate::write_set::{Mark, WriteSet};
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -54,6 +55,9 @@ pub enum Isolation {
     /// All statements see what was committed when the first one began.
     #[default]
     RepeatableRead,
+    /// As with REPEATABLE READ; in addition the transactions at this level have the effects and results that they would
+    /// have one after another ([`crate::serial`]).
+    Serializable,
 }
 
 /// The access mode of a transaction.
@@ -77,6 +81,8 @@ pub struct Transaction {
     mode: TxnMode,
     writes: Arc<RwLock<WriteSet>>,
     snapshot: Option<RegisteredSnapshot>,
+    /// At SERIALIZABLE, its place among the others, from its snapshot on.
+    serial: Option<Arc<SerialTransaction>>,
     locks: Arc<LockOwner>,
     limits: LockLimits,
     /// Whether REPEATABLE READ is snapshot isolation: a row changed since the snapshot cannot be written.
@@ -113,6 +119,7 @@ impl Transaction {
             mode,
             writes: Arc::new(RwLock::new(writes)),
             snapshot: None,
+            serial: None,
             statement,
             shown: false,
             single: false,
@@ -130,6 +137,7 @@ impl Transaction {
             mode: self.mode,
             writes: self.writes.clone(),
             snapshot: Some(self.snapshot()),
+            serial: self.serial.clone(),
             locks: self.locks.clone(),
             limits: self.limits.clone(),
             snapshot_isolation: self.snapshot_isolation,
@@ -170,10 +178,57 @@ impl Transaction {
 
     /// The snapshot it reads at, which is taken now if there is none yet.
     pub fn snapshot(&mut self) -> RegisteredSnapshot {
-        self.snapshot.get_or_insert_with(|| self.core.snapshot()).clone()
+        match &self.snapshot {
+            Some(snapshot) => snapshot.clone(),
+            None => self.take_snapshot(),
+        }
     }
 
-    /// Makes it read at the snapshot of another transaction. It must not have read or written anything.
+    /// Takes a snapshot in the place of the one that it has.
+    fn take_snapshot(&mut self) -> RegisteredSnapshot {
+        let snapshot = if self.isolation == Isolation::Serializable {
+            self.serial = None;
+            let read_only = self.mode == TxnMode::ReadOnly;
+            let take = || self.core.snapshot();
+            let (snapshot, serial) = SerialTransaction::begin(&self.core.serial, read_only, take);
+            self.serial = Some(serial);
+            snapshot
+        } else {
+            self.core.snapshot()
+        };
+        self.snapshot = Some(snapshot.clone());
+        snapshot
+    }
+
+    /// At SERIALIZABLE, registers `[lower, upper)` of an index, whose current state is about to be read.
+    ///
+    /// # Errors
+    /// `WriteConflict` if the transaction must be rolled back.
+    pub(crate) fn note_read(
+        &mut self,
+        table: &TableDef,
+        index: &IndexDef,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+    ) -> Result<()> {
+        if self.isolation != Isolation::Serializable {
+            return Ok(());
+        }
+        self.snapshot();
+        self.serial.as_ref().map_or(Ok(()), |serial| serial.register(table, index, &[(lower, upper)]))
+    }
+
+    /// At SERIALIZABLE, registers a key of the clustered index, whose current state is about to be read.
+    fn note_row_read(&mut self, table: &TableDef, key: &[u8]) -> Result<()> {
+        if self.isolation != Isolation::Serializable {
+            return Ok(());
+        }
+        let upper = [key, &[0]].concat();
+        self.note_read(table, table.clustered(), key, Some(&upper))
+    }
+
+    /// Makes it read at the snapshot of another transaction. It must not have read or written anything, and not be
+    /// SERIALIZABLE.
     pub fn set_snapshot(&mut self, snapshot: RegisteredSnapshot) {
         self.snapshot = Some(snapshot);
     }
@@ -231,15 +286,19 @@ impl Transaction {
     }
 
     /// Returns whether the rows that the running statement inserts can be bulk-loaded instead, because nothing else
-    /// is committed or rolled back with them.
+    /// is committed or rolled back with them. At SERIALIZABLE they cannot, because no write set lists them.
     pub fn can_load(&self) -> bool {
-        self.single && self.mode == TxnMode::ReadWrite
+        self.single && self.mode == TxnMode::ReadWrite && self.isolation != Isolation::Serializable
     }
 
     /// Returns whether statements that write or lock continue with the newest version of a row that their snapshot
     /// does not see.
     pub(crate) fn follows(&self) -> bool {
-        self.isolation == Isolation::ReadCommitted || !self.snapshot_isolation
+        match self.isolation {
+            Isolation::ReadCommitted => true,
+            Isolation::RepeatableRead => !self.snapshot_isolation,
+            Isolation::Serializable => false,
+        }
     }
 
     /// Notes that a result of this transaction is shown, or that its snapshot was given out: it must keep the
@@ -254,6 +313,19 @@ impl Transaction {
         self.isolation == Isolation::ReadCommitted || !self.shown
     }
 
+    /// Returns whether it is SERIALIZABLE and must be rolled back, because it was forbidden to read what it asked for.
+    pub fn has_failed(&self) -> bool {
+        self.serial.as_ref().is_some_and(|serial| serial.has_failed())
+    }
+
+    /// Notes that it commits without writes.
+    fn has_only_read(&self) -> Result<()> {
+        let Some(serial) = &self.serial else { return Ok(()) };
+        serial.prepare(Writes::default())?;
+        serial.set_committed();
+        Ok(())
+    }
+
     /// Returns whether it was chosen as a deadlock's victim and must be rolled back, so that its locks are released.
     pub fn is_deadlock_victim(&self) -> bool {
         self.locks.is_victim()
@@ -266,8 +338,14 @@ impl Transaction {
     /// # Errors
     /// `Internal` if it has written something.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
-        if self.isolation == Isolation::RepeatableRead && self.has_writes() {
+        if self.isolation != Isolation::ReadCommitted && self.has_writes() {
             return Err(TableError::Internal("a transaction with writes cannot change its snapshot".into()));
+        }
+        if self.isolation == Isolation::Serializable {
+            // Its snapshots show what is durable.
+            self.core.store.commit_durable(self.core.store.log_end())?;
+            self.take_snapshot();
+            return Ok(());
         }
         self.snapshot = Some(self.core.applied_snapshot());
         self.writes.write().note_seen(self.core.store.log_end());
@@ -277,7 +355,8 @@ impl Transaction {
     /// The view of the running statement: the snapshot, and the transaction's writes from before the statement.
     pub fn view(&mut self) -> ReadView {
         let snapshot = self.snapshot();
-        ReadView::new(self.core.clone(), snapshot, self.writes.clone(), self.statement.0)
+        let view = ReadView::new(self.core.clone(), snapshot, self.writes.clone(), self.statement.0);
+        view.with_serial(self.serial.clone())
     }
 
     /// Makes the writes permanent and visible. Returns when they are as durable as the flush policy requires.

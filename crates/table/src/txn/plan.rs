@@ -8,6 +8,7 @@ use crate::index::entry::RowEntries;
 use crate::memory::{MemoryAccount, Terms};
 use crate::op::{CounterChange, Op};
 use crate::run::Sorter;
+use crate::serial::{SerialTransaction, Writes};
 use crate::trees::TreeHandle;
 use crate::write_set::NetChange;
 use leafline_btree::{CommitTs, Tree};
@@ -30,6 +31,8 @@ pub(crate) struct CommitPlan {
     pub(super) bufferable: BTreeSet<SegmentId>,
     /// The size of the operations on these trees, in bytes.
     pub(super) buffered_bytes: u64,
+    /// The transaction, if it is SERIALIZABLE.
+    pub(super) serial: Option<Arc<SerialTransaction>>,
 }
 
 /// The number of operations on a tree up to which the worst case of each is reserved.
@@ -57,6 +60,7 @@ impl Default for CommitPlan {
             trees: BTreeMap::new(),
             bufferable: BTreeSet::new(),
             buffered_bytes: 0,
+            serial: None,
         }
     }
 }
@@ -173,13 +177,14 @@ impl CommitPlan {
         Ok(())
     }
 
-    /// Adds the operations of one changed row.
+    /// Adds the operations of one changed row. `listed` gets its entries in every index, before and after.
     pub(super) fn add_row(
         &mut self,
         core: &Core,
         table: &TableDef,
         change: &NetChange<'_>,
         (before, after): (&mut RowEntries, &mut RowEntries),
+        mut listed: Option<&mut Writes>,
     ) -> Result<()> {
         let clustered = table.clustered();
         let (tree, key) = (clustered.tree, change.key.to_vec());
@@ -188,6 +193,9 @@ impl CommitPlan {
             None => Op::DeleteRow { table: table.id, tree, key },
         };
         self.push(core, op, false)?;
+        if let Some(listed) = &mut listed {
+            listed.insert(table.id, clustered.tree, change.key);
+        }
         before.begin_row(table);
         after.begin_row(table);
         for index in table.secondary() {
@@ -195,6 +203,9 @@ impl CommitPlan {
             let old = change.before.map(|payload| before.entry(table, index, change.key, payload));
             let new = change.after.map(|payload| after.entry(table, index, change.key, payload));
             let (old, new) = (old.transpose()?, new.transpose()?);
+            if let Some(listed) = &mut listed {
+                old.iter().chain(&new).for_each(|entry| listed.insert(table.id, index.tree, &entry.key));
+            }
             if old == new {
                 continue;
             }

@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::lock::metadata::Metadata;
 use crate::lock::{LockOwner, SessionLocks};
 use crate::read::ReadView;
+use crate::serial::SerialTransaction;
 use std::sync::Arc;
 
 /// The part of an engine that begins transactions.
@@ -31,6 +32,14 @@ impl Transactions {
     /// Returns the view of a statement that is a transaction of its own and only reads.
     pub fn read_view(&self) -> ReadView {
         ReadView::latest(&self.core)
+    }
+
+    /// Returns the view of such a statement at SERIALIZABLE. It takes part among the transactions at this level until
+    /// the last clone of the view is dropped.
+    pub fn serializable_view(&self) -> ReadView {
+        let (snapshot, serial) = SerialTransaction::begin(&self.core.serial, true, || self.core.snapshot());
+        serial.set_committed();
+        ReadView::new(self.core.clone(), snapshot, self.core.no_writes.clone(), 0).with_serial(Some(serial))
     }
 
     /// The locks of a new session.

@@ -382,6 +382,7 @@ impl PathScan {
         if whole_keys {
             cx.counters.handler_read_key += targets.len() as u64;
             let (locators, tags) = targets.into_points();
+            cx.view.register_keys(&self.path.table, locators.iter())?;
             self.pending = Some(Pending::new(locators, tags, &self.path));
             self.leap = None;
             return Ok(());
@@ -416,7 +417,7 @@ impl PathScan {
             leap.decode(columns)?;
             leap.end_at_first(self.ends_at_first);
             let all = demand == Demand::All;
-            leap.start(targets, first, WalkKind { all, ..kind }, cx);
+            leap.start(targets, first, WalkKind { all, ..kind }, cx)?;
         }
         Ok(())
     }

@@ -592,9 +592,7 @@ fn set_isolation(settings: &mut Settings, value: Value) -> Result<(), MysqlError
         "READ-UNCOMMITTED" => SessionIsolation::ReadUncommitted,
         "READ-COMMITTED" => SessionIsolation::ReadCommitted,
         "REPEATABLE-READ" => SessionIsolation::RepeatableRead,
-        "SERIALIZABLE" => {
-            return Err(MysqlError::not_supported(format_args!("transaction_isolation={name}")));
-        }
+        "SERIALIZABLE" => SessionIsolation::Serializable,
         _ => return Err(MysqlError::wrong_value_for_variable("transaction_isolation", name)),
     };
     Ok(())
