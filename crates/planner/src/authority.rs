@@ -3,7 +3,80 @@
 use leafline_syntax::{AccountId, Privilege, Privileges};
 use leafline_table::ViewDef;
 use leafline_types::MysqlError;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The privileges on single columns of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct ColumnRights {
+    /// The privileges by the columns' names in lower case.
+    by_name: BTreeMap<String, Privileges>,
+    /// The union of all.
+    on_some: Privileges,
+}
+
+/// The privileges on a table or view: on the whole of it, and on single columns.
+///
+/// `of_columns` is `None` without privileges on single columns, so that accounts without any pay for none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableRights {
+    whole: Privileges,
+    of_columns: Option<Arc<ColumnRights>>,
+}
+
+impl TableRights {
+    /// The rights on a table that the session owns.
+    pub const EVERYTHING: TableRights = TableRights { whole: Privileges::EVERYTHING, of_columns: None };
+
+    /// Adds privileges on the whole table.
+    pub fn add(&mut self, privileges: Privileges) {
+        self.whole |= privileges;
+    }
+
+    /// Adds privileges on a column.
+    pub fn add_column(&mut self, column: &str, privileges: Privileges) {
+        let columns = Arc::make_mut(self.of_columns.get_or_insert_default());
+        *columns.by_name.entry(column.to_ascii_lowercase()).or_default() |= privileges;
+        columns.on_some |= privileges;
+    }
+
+    /// Adds the rights of a role.
+    pub fn add_all(&mut self, other: &TableRights) {
+        self.add(other.whole);
+        for (column, privileges) in other.of_columns.iter().flat_map(|columns| &columns.by_name) {
+            self.add_column(column, *privileges);
+        }
+    }
+
+    /// Returns the privileges on the whole table.
+    pub fn whole(&self) -> Privileges {
+        self.whole
+    }
+
+    /// Returns the privileges on the whole table or on at least one column.
+    pub fn somewhere(&self) -> Privileges {
+        self.of_columns.as_ref().map_or(self.whole, |columns| self.whole | columns.on_some)
+    }
+
+    /// Whether the privilege covers every column.
+    #[inline]
+    pub fn has(&self, privilege: Privilege) -> bool {
+        self.whole.has(privilege)
+    }
+
+    /// Returns the privileges on a column.
+    pub fn on_column(&self, column: &str) -> Privileges {
+        let found = self.of_columns.as_ref().and_then(|of| of.by_name.get(&column.to_ascii_lowercase()));
+        found.map_or(self.whole, |privileges| self.whole | *privileges)
+    }
+}
+
+impl From<Privileges> for TableRights {
+    fn from(whole: Privileges) -> TableRights {
+        TableRights { whole, of_columns: None }
+    }
+}
 
 /// Answers which tables and views a statement may use.
 pub trait Authority: Debug {
@@ -16,7 +89,10 @@ pub trait Authority: Debug {
     /// Returns the privileges on everything.
     fn on_everything(&self) -> Privileges;
 
-    /// Returns the privileges on a table or view.
+    /// Returns the privileges on a table or view, and on its columns.
+    fn rights_on(&self, database: &str, table: &str) -> TableRights;
+
+    /// Returns the privileges on the whole of a table or view.
     fn on_table(&self, database: &str, table: &str) -> Privileges;
 
     /// Whether the statement may know of a table or view.
@@ -37,8 +113,8 @@ pub trait Authority: Debug {
     /// Makes error 1142: an operation of `wanted` is denied on a table.
     fn table_denied(&self, wanted: &str, table: &str) -> MysqlError;
 
-    /// Makes error 1143: reading a column is denied.
-    fn column_denied(&self, column: &str, table: &str) -> MysqlError;
+    /// Makes error 1143: the privilege is missing on a column.
+    fn column_denied(&self, wanted: Privilege, column: &str, table: &str) -> MysqlError;
 }
 
 /// The rights of a program that embeds the database.
@@ -56,6 +132,10 @@ impl Authority for Unlimited {
 
     fn on_everything(&self) -> Privileges {
         Privileges::EVERYTHING
+    }
+
+    fn rights_on(&self, _database: &str, _table: &str) -> TableRights {
+        TableRights::EVERYTHING
     }
 
     fn on_table(&self, _database: &str, _table: &str) -> Privileges {
@@ -78,9 +158,9 @@ impl Authority for Unlimited {
         MysqlError::table_access_denied(wanted, AccountId::root().user, "localhost", table)
     }
 
-    fn column_denied(&self, column: &str, table: &str) -> MysqlError {
+    fn column_denied(&self, wanted: Privilege, column: &str, table: &str) -> MysqlError {
         let user = AccountId::root().user;
-        MysqlError::column_access_denied(Privilege::Select.name(), user, "localhost", column, table)
+        MysqlError::column_access_denied(wanted.name(), user, "localhost", column, table)
     }
 }
 

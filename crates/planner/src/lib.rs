@@ -22,7 +22,7 @@ mod profile;
 mod system_rows;
 pub mod window;
 
-pub use authority::{Authority, Unlimited, definer_of};
+pub use authority::{Authority, TableRights, Unlimited, definer_of};
 pub use profile::{NodeProfile, Profile};
 pub use system_rows::SystemRows;
 

@@ -1,11 +1,12 @@
 //! GRANT and REVOKE.
 
 use super::ast::{
-    AccountName, Grant, GrantLevel, PrivilegeList, ProgramKind, Revoke, StatementKind, TableName,
+    AccountName, Grant, GrantLevel, NamedPrivilege, PrivilegeList, ProgramKind, Revoke, StatementKind,
+    TableName,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
-use crate::Privilege;
+use crate::{Privilege, Privileges};
 use leafline_types::MysqlError;
 
 /// The maximum number of words in the name of a privilege.
@@ -118,7 +119,7 @@ impl Parser<'_> {
     }
 
     /// Parses a privilege; `None` for USAGE.
-    fn privilege(&mut self) -> Parsed<Option<Privilege>> {
+    fn privilege(&mut self) -> Parsed<Option<NamedPrivilege>> {
         let start = self.span();
         if self.accept_word("USAGE") {
             return Ok(None);
@@ -140,10 +141,12 @@ impl Parser<'_> {
                 _ => self.syntax_error_at(start),
             });
         };
-        if self.at_symbol(Symbol::LeftParen) {
-            return self.refuse("privileges on columns");
+        let mut columns = Vec::new();
+        if Privileges::OF_COLUMNS.has(privilege) && self.accept_symbol(Symbol::LeftParen) {
+            columns = self.comma_list(Self::ident)?;
+            self.expect_symbol(Symbol::RightParen)?;
         }
-        Ok(Some(privilege))
+        Ok(Some(NamedPrivilege { privilege, columns }))
     }
 
     fn grant_level(&mut self) -> Parsed<GrantLevel> {

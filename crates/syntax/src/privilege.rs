@@ -132,6 +132,9 @@ impl Privileges {
     pub const NONE: Privileges = Privileges(0);
     /// The privileges that can be granted on a table, without the right to grant.
     pub const OF_TABLES: Privileges = of_reach(&[Reach::Table]);
+    /// The privileges that can be granted on a column of a table.
+    pub const OF_COLUMNS: Privileges = Privileges::of_both(Privilege::Select, Privilege::Insert)
+        .with(Privileges::of_both(Privilege::Update, Privilege::References));
     /// The privileges that can be granted on a stored procedure or function.
     pub const OF_ROUTINES: Privileges = Privileges::of_both(Privilege::AlterRoutine, Privilege::Execute);
     /// The privileges that can be granted on a database.

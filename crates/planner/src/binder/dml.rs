@@ -9,7 +9,7 @@ use leafline_types::{Collation, MysqlError};
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::target_read::Target;
-use super::view_changes::{Expansion, Verb, origin};
+use super::view_changes::{Asked, Expansion, Verb, origin};
 use super::{Binder, literal, select};
 use crate::bound::{
     BoundAssignment, BoundDelete, BoundLimit, BoundOutput, BoundSelect, BoundUpdate, ChangedTable, ColumnId,
@@ -100,16 +100,16 @@ impl Binder<'_> {
         tables.block.in_aggregate = true;
         let (mut needed, mut values) = (Vec::new(), Vec::new());
         for assignment in &update.assignments {
-            let (column, value) = self.assignment(&mut tables, assignment)?;
-            needed.push(tables.block.reference(column));
-            values.push(value);
+            needed.push(tables.block.reference(self.assigned(&tables, assignment)?));
         }
-        tables.block.in_aggregate = false;
         let named =
             needed.iter().filter_map(Expr::as_column).filter_map(|column| tables.block.relation_of(column));
         let named: BTreeSet<usize> = named.map(|(relation, _)| relation).collect();
-        self.check_changed(&tables.block, &named, Verb::Update)?;
         self.check_read(&tables.block, &named)?;
+        for (assignment, column) in update.assignments.iter().zip(&needed) {
+            values.push(self.assignment(&mut tables, assignment, column)?);
+        }
+        tables.block.in_aggregate = false;
         needed.extend(values.iter().filter_map(|value| match value {
             NewValue::Expr(expr) => Some(expr.clone()),
             NewValue::Default => None,
@@ -120,7 +120,11 @@ impl Binder<'_> {
         let (filter, order_by, limit) = (update.filter.as_ref(), &update.order_by, update.limit.as_ref());
         let rows = self.rows_to_change(tables, needed, filter, order_by, limit)?;
         let names = names_of(&rows, &named);
-        let mut changed = self.without_views(rows, &named)?;
+        let asked = Asked {
+            whole: Privileges::NONE,
+            columns: (0..values.len()).map(|at| (at, Privilege::Update)).collect(),
+        };
+        let mut changed = self.without_views(rows, &named, &asked)?;
         refuse_order_and_limit(update, changed.rows.relations.len())?;
         let assignments = block_assignments(&mut changed, values)?;
         let relations: BTreeSet<usize> = assignments.iter().map(|assignment| assignment.relation).collect();
@@ -159,12 +163,11 @@ impl Binder<'_> {
         Ok(BoundUpdate { ignore: update.ignore, rows, targets, assignments, foreign })
     }
 
-    /// Binds an assignment to a column of the block.
-    fn assignment(
-        &mut self,
-        tables: &mut Tables,
-        assignment: &Assignment,
-    ) -> Result<(ColumnId, NewValue), MysqlError> {
+    /// Finds the column of the block that an assignment names.
+    ///
+    /// # Errors
+    /// 1054 if there is none; 1142 and 1143 if it may not be changed.
+    fn assigned(&self, tables: &Tables, assignment: &Assignment) -> Result<ColumnId, MysqlError> {
         let Tables { block, scope, .. } = tables;
         let found = block.find(scope, Clause::FieldList, &assignment.column)?;
         let Some((id, (relation, ordinal))) = found.and_then(|id| Some((id, block.relation_of(id)?))) else {
@@ -175,10 +178,30 @@ impl Binder<'_> {
             return Err(MysqlError::internal("a column of no table"));
         };
         let name = &assignment.column.column.value;
+        self.stored_column(target, ordinal, (name, Verb::Update))?;
+        self.check_changed(target, Verb::Update)?;
+        let name = block.names.get(id).map_or("", String::as_str);
+        self.check_column(&target.granted, Privilege::Update, (name, target.name()))?;
+        Ok(id)
+    }
+
+    /// Binds the value of an assignment to a column of the block.
+    fn assignment(
+        &mut self,
+        tables: &mut Tables,
+        assignment: &Assignment,
+        column: &Expr,
+    ) -> Result<NewValue, MysqlError> {
+        let Tables { block, scope, .. } = tables;
+        let found = column.as_column().and_then(|id| block.relation_of(id));
+        let found = found.and_then(|(at, ordinal)| Some((block.relations.get(at)?, ordinal)));
+        let Some((target, ordinal)) = found else {
+            return Err(MysqlError::internal("a column of no table"));
+        };
+        let name = &assignment.column.column.value;
         let (table, column) = self.stored_column(target, ordinal, (name, Verb::Update))?;
         let table = table.clone();
-        let value = self.new_value(block, scope, &table, column, &assignment.value)?;
-        Ok((id, value))
+        self.new_value(block, scope, &table, column, &assignment.value)
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<BoundDelete, MysqlError> {
@@ -197,14 +220,17 @@ impl Binder<'_> {
                 return Err(MysqlError::not_unique_table(&name.name.value));
             }
         }
-        self.check_changed(&tables.block, &relations, Verb::Delete)?;
+        for relation in relations.iter().filter_map(|at| tables.block.relations.get(*at)) {
+            self.check_changed(relation, Verb::Delete)?;
+        }
         if delete.limit.is_some() {
             self.note_incomplete_keys(&tables.block, &relations);
         }
         let (filter, order_by, limit) = (delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref());
         let rows = self.rows_to_change(tables, Vec::new(), filter, order_by, limit)?;
         let names = names_of(&rows, &relations);
-        let changed = self.without_views(rows, &relations)?;
+        let asked = Asked { whole: Privilege::Delete.into(), columns: Vec::new() };
+        let changed = self.without_views(rows, &relations, &asked)?;
         if let Some(view) = changed.views.iter().find(|view| view.relations.len() > 1) {
             return Err(MysqlError::delete_from_join_view(view.name()));
         }
@@ -236,11 +262,6 @@ impl Binder<'_> {
             let RelationSource::Base(table) = &relation.source else {
                 return Err(MysqlError::non_updatable_table(alias, verb.name()));
             };
-            if let Some(Expansion { view, .. }) = of_view
-                && !relation.granted.has(verb.privilege())
-            {
-                return Err(MysqlError::view_invalid(&view.database, &view.name));
-            }
             let target = Target { alias, view: of_view.map(|view| &*view.view) };
             let needed = changed.needed.iter().find_map(|expr| self.expression_reads(expr, table.id));
             if let Some(reader) = needed.or_else(|| self.subqueries_read(&changed.rows, table.id)) {
@@ -264,11 +285,12 @@ impl Binder<'_> {
         &self,
         mut rows: BoundSelect,
         relations: &BTreeSet<usize>,
+        asked: &Asked,
     ) -> Result<Changed, MysqlError> {
         let wanted = rows.output.len();
         let mut views = Vec::new();
         for at in relations {
-            views.extend(self.expand(&mut rows, *at)?);
+            views.extend(self.expand(&mut rows, *at, asked)?);
         }
         let of_view = |(at, view): (usize, &Expansion)| {
             view.checks(&rows).into_iter().map(move |check| (at, check)).collect::<Vec<_>>()
@@ -304,20 +326,14 @@ impl Binder<'_> {
         }
     }
 
-    /// Checks that the tables and views of these relations may be changed.
+    /// Checks that a table or view may be changed.
     ///
     /// # Errors
     /// 1142.
-    fn check_changed(
-        &self,
-        block: &Block,
-        relations: &BTreeSet<usize>,
-        verb: Verb,
-    ) -> Result<(), MysqlError> {
-        let mut changed = relations.iter().filter_map(|at| block.relations.get(*at));
-        match changed.find(|relation| !relation.granted.has(verb.privilege())) {
-            Some(relation) => Err(self.context.access.table_denied(verb.name(), relation.name())),
-            None => Ok(()),
+    fn check_changed(&self, relation: &Relation, verb: Verb) -> Result<(), MysqlError> {
+        match relation.granted.somewhere().has(verb.privilege()) {
+            true => Ok(()),
+            false => Err(self.context.access.table_denied(verb.name(), relation.name())),
         }
     }
 
@@ -327,7 +343,10 @@ impl Binder<'_> {
     /// 1142.
     fn check_read(&self, block: &Block, changed: &BTreeSet<usize>) -> Result<(), MysqlError> {
         let others = block.relations.iter().enumerate().filter(|(at, _)| !changed.contains(at));
-        match others.map(|(_, relation)| relation).find(|other| !other.granted.has(Privilege::Select)) {
+        match others
+            .map(|(_, relation)| relation)
+            .find(|other| !other.granted.somewhere().has(Privilege::Select))
+        {
             Some(relation) => {
                 Err(self.context.access.table_denied(Privilege::Select.name(), relation.name()))
             }

@@ -240,6 +240,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let Some(id) = self.block.find(self.scope, self.clause, name)? else {
             return Err(MysqlError::unknown_column(qualified(name), self.clause.name()));
         };
+        self.binder.check_readable(self.block, id)?;
         let origin = self.block.relation_of(id);
         let relation = origin.and_then(|(at, ordinal)| Some((self.block.relations.get(at)?, ordinal)));
         let stored = relation.and_then(|(relation, ordinal)| {

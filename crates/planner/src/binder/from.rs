@@ -10,15 +10,16 @@ use super::scope::{Block, Clause, Scope, Visible};
 use super::select::MAX_KEPT_ITEMS;
 use super::{Binder, zero_dates};
 use crate::SystemRows;
+use crate::authority::TableRights;
 use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, CommonTable, IndexChoice, IndexHints, JoinTree, LateralQuery,
     MAX_RELATIONS, Relation, RelationSource, TableHints,
 };
+use leafline_syntax::Privilege;
 use leafline_syntax::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, TableName,
     TableReference,
 };
-use leafline_syntax::{Privilege, Privileges};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -95,7 +96,7 @@ impl Binder<'_> {
     ) -> Result<Part, MysqlError> {
         let named = self.common_table(name)?;
         let granted = match &named {
-            Some(_) => Privileges::EVERYTHING,
+            Some(_) => TableRights::EVERYTHING,
             None => self.granted(name, Privilege::Select)?,
         };
         let is_other = named.is_some()
@@ -249,10 +250,9 @@ impl Binder<'_> {
             }
             JoinConstraint::None => (Vec::new(), left_scope.clone().beside(right_scope.clone())),
         };
-        if !self.changes.is_empty() {
-            for column in conditions.iter().flat_map(Expr::columns) {
-                self.readable(block, block.reference(column))?;
-            }
+        if block.relations.iter().any(|relation| !relation.granted.has(Privilege::Select)) {
+            let mut columns = conditions.iter().flat_map(Expr::columns);
+            columns.try_for_each(|column| self.check_readable(block, column))?;
         }
         let tree = match join.kind {
             JoinKind::Inner => inner(left, right, conditions, false),
@@ -365,7 +365,7 @@ pub(super) fn add_relation(
         lock: None,
         view: None,
         generated: Default::default(),
-        granted: Privileges::EVERYTHING,
+        granted: TableRights::EVERYTHING,
     });
     Ok((JoinTree::Relation(relation), scope))
 }

@@ -8,17 +8,18 @@ use super::insert_target::{InsertKind, InsertTarget};
 use super::scope::{Block, Clause, Scope, Visible, qualified};
 use super::target_read::Target;
 use super::view_changes::Verb;
+use crate::authority::TableRights;
 use crate::bound::{
     BlockColumn, BoundAssignment, BoundInsert, BoundOutput, BoundSelect, ColumnOrigin, GivenValue,
     InsertRows, NewValue, OnDuplicate, Relation,
 };
-use leafline_syntax::Privileges;
+use leafline_syntax::Privilege;
 use leafline_syntax::ast::{self, ColumnName, ExprKind, Insert, InsertSource, Literal, RowAlias};
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
         let changes =
-            InsertKind { replaces: insert.replace, updates: !insert.on_duplicate.is_empty(), loads: false };
+            InsertKind { replaces: insert.replace, loads: false, assignments: &insert.on_duplicate };
         let target =
             self.insert_target((&insert.table, &insert.partitions), insert.columns.as_ref(), changes)?;
         let table = target.table.clone();
@@ -27,6 +28,9 @@ impl Binder<'_> {
             self.warnings.push(MysqlError::legacy_syntax_converted(format!("{verb} DELAYED"), verb));
         }
         let mut columns = target.columns(insert.columns.as_ref())?;
+        if !gives_nothing(insert, columns.len()) {
+            self.check_inserted(&target, insert.columns.as_ref(), &columns)?;
+        }
         let (mut rows, reads_row) = match &insert.source {
             InsertSource::Values(rows) => self.insert_values(insert, &target, &mut columns, rows)?,
             InsertSource::Query(query) => {
@@ -159,6 +163,7 @@ impl Binder<'_> {
         let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
         for ast::Assignment { column: name, value } in &insert.on_duplicate {
             let column = assigned_column(&block, &target, name)?;
+            self.check_target(known, Privilege::Update, column)?;
             let value = match self.new_value(&mut block, &seen, &known.table, column, value)? {
                 NewValue::Expr(expr) => {
                     let mut outputs = |id| match rows {
@@ -175,6 +180,12 @@ impl Binder<'_> {
         }
         Ok(assignments)
     }
+}
+
+/// Whether the statement lists no columns, and its first row has no values or the wrong number of them.
+fn gives_nothing(insert: &Insert, columns: usize) -> bool {
+    let InsertSource::Values(rows) = &insert.source else { return false };
+    insert.columns.as_ref().is_none_or(Vec::is_empty) && rows.first().is_none_or(|row| row.len() != columns)
 }
 
 /// Returns the value of a literal that means the same for every column.
@@ -235,7 +246,7 @@ fn add_inserted_row(
         block.names.push(name);
     }
     let columns = first..block.columns.len();
-    let granted = Privileges::EVERYTHING;
+    let granted = TableRights::EVERYTHING;
     block.relations.push(Relation { alias: name, database: String::new(), columns, granted, ..table });
     Ok(scope)
 }

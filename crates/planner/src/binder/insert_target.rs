@@ -14,11 +14,12 @@ use leafline_types::{ExprType, MysqlError};
 use super::from::add_relation;
 use super::partition::selected_partitions;
 use super::scope::{Block, Clause, Scope};
-use super::view_changes::{Verb, origin, over_relation};
+use super::view_changes::{Asked, Verb, origin, over_relation};
 use super::{Binder, select};
+use crate::authority::TableRights;
 use crate::bound::merge::is_nullable;
 use crate::bound::{BoundOutput, BoundSelect, RelationSource, TableHints, ViewCheck};
-use leafline_syntax::ast::{Ident, TableName, TableReference};
+use leafline_syntax::ast::{Assignment, Ident, TableName, TableReference};
 use leafline_syntax::{Privilege, Privileges};
 
 /// The target of an INSERT.
@@ -31,8 +32,8 @@ pub(super) struct InsertTarget {
     pub(super) view: Option<Arc<ViewDef>>,
     /// The conditions of the view on rows, over the columns of the table.
     pub(super) checks: Vec<ViewCheck>,
-    /// The privileges on the target.
-    granted: Privileges,
+    /// The privileges on what the statement names.
+    granted: TableRights,
     /// The statement's name for the target, and the database of that name.
     pub(super) name: String,
     database: String,
@@ -40,13 +41,34 @@ pub(super) struct InsertTarget {
 
 /// The kind of statement that inserts.
 #[derive(Clone, Copy)]
-pub(super) struct InsertKind {
+pub(super) struct InsertKind<'s> {
     /// The statement is REPLACE.
     pub(super) replaces: bool,
-    /// The statement has ON DUPLICATE KEY UPDATE.
-    pub(super) updates: bool,
     /// The statement is LOAD DATA: only the columns of a view that get fields must be columns of a table.
     pub(super) loads: bool,
+    /// ON DUPLICATE KEY UPDATE, or SET of LOAD DATA.
+    pub(super) assignments: &'s [Assignment],
+}
+
+impl InsertKind<'_> {
+    /// Returns the privilege that an assignment takes.
+    fn assigns(self) -> Privilege {
+        if self.loads { Privilege::Insert } else { Privilege::Update }
+    }
+
+    /// Returns the privileges that the change of a view with these columns takes of definers; `listed` are the columns that the
+    /// statement names.
+    fn asked(self, names: &[String], listed: Option<&Vec<Ident>>) -> Asked {
+        let place = |name: &Ident| names.iter().position(|known| known.eq_ignore_ascii_case(&name.value));
+        let mut columns: Vec<(usize, Privilege)> = match listed.filter(|listed| !listed.is_empty()) {
+            Some(listed) => listed.iter().filter_map(place).map(|at| (at, Privilege::Insert)).collect(),
+            None => (0..names.len()).map(|at| (at, Privilege::Insert)).collect(),
+        };
+        let assigned = self.assignments.iter().filter_map(|assignment| place(&assignment.column.column));
+        columns.extend(assigned.map(|at| (at, self.assigns())));
+        let whole = if self.replaces { Privilege::Delete.into() } else { Privileges::NONE };
+        Asked { whole, columns }
+    }
 }
 
 impl InsertTarget {
@@ -63,7 +85,7 @@ impl InsertTarget {
         let (_, mut scope) = add_relation(block, name, database, source, columns, TableHints::default())?;
         scope.columns.retain(|column| !column.name.is_empty());
         if let Some(relation) = block.relations.last_mut() {
-            relation.granted = self.granted;
+            relation.granted = self.granted.clone();
         }
         Ok(scope)
     }
@@ -101,26 +123,21 @@ impl Binder<'_> {
         &mut self,
         (name, partitions): (&TableName, &[Ident]),
         listed: Option<&Vec<Ident>>,
-        kind: InsertKind,
+        kind: InsertKind<'_>,
     ) -> Result<InsertTarget, MysqlError> {
         let mut wanted = Privileges::of(Privilege::Insert);
         if kind.replaces {
             wanted = wanted | Privilege::Delete;
         }
-        if kind.updates {
-            wanted = wanted | Privilege::Update;
+        if !kind.assignments.is_empty() {
+            wanted = wanted | kind.assigns();
         }
         let granted = self.granted(name, wanted)?;
         if let Some(view) = self.view_named(name)? {
             if !partitions.is_empty() {
                 return Err(MysqlError::partition_clause_on_nonpartitioned());
             }
-            let mut target = self.insert_view(name, view.clone(), listed, (kind, wanted))?;
-            if !target.granted.has_all(wanted) {
-                return Err(MysqlError::view_invalid(&view.database, &view.name));
-            }
-            target.granted = granted;
-            return Ok(target);
+            return self.insert_view(name, view.clone(), listed, (kind, wanted, granted));
         }
         let table = selected_partitions(self.table(name)?, partitions)?;
         let names = table.named_columns().map(|(at, column)| (column.name.clone(), at)).collect();
@@ -136,12 +153,45 @@ impl Binder<'_> {
         })
     }
 
+    /// Checks that the statement may give values to these columns: to those that it lists, or else to all columns.
+    ///
+    /// # Errors
+    /// 1143 for a listed column; 1142 without a list.
+    pub(super) fn check_inserted(
+        &self,
+        target: &InsertTarget,
+        listed: Option<&Vec<Ident>>,
+        columns: &[usize],
+    ) -> Result<(), MysqlError> {
+        let mut checks = columns.iter().map(|at| self.check_target(target, Privilege::Insert, *at));
+        match (listed.is_some_and(|listed| !listed.is_empty()), checks.find(Result::is_err)) {
+            (_, None) => Ok(()),
+            (true, Some(denied)) => denied,
+            (false, Some(_)) => Err(self.context.access.table_denied(Privilege::Insert.name(), &target.name)),
+        }
+    }
+
+    /// Checks that the statement may give a value to a column of the target.
+    ///
+    /// # Errors
+    /// 1143.
+    pub(super) fn check_target(
+        &self,
+        target: &InsertTarget,
+        wanted: Privilege,
+        column: usize,
+    ) -> Result<(), MysqlError> {
+        let named = target.names.iter().find(|(_, known)| *known == column);
+        let name = named.map_or("", |(name, _)| name.as_str());
+        self.check_column(&target.granted, wanted, (name, &target.name))
+    }
+
     fn insert_view(
         &mut self,
         name: &TableName,
         view: Arc<ViewDef>,
         listed: Option<&Vec<Ident>>,
-        (kind, wanted): (InsertKind, Privileges),
+        (kind, wanted, granted): (InsertKind<'_>, Privileges, TableRights),
     ) -> Result<InsertTarget, MysqlError> {
         let refused = || match kind.loads {
             true => MysqlError::non_updatable_table(&name.name.value, "LOAD"),
@@ -167,7 +217,9 @@ impl Binder<'_> {
                 Ok(_) => {}
             }
         }
-        let Some(expansion) = self.expand(&mut rows, 0)? else { return Err(refused()) };
+        let Some(expansion) = self.expand(&mut rows, 0, &kind.asked(&names, listed))? else {
+            return Err(refused());
+        };
         let full_name = expansion.name();
         let is_base = |at: &usize| {
             rows.relations.get(*at).is_some_and(|of| matches!(of.source, RelationSource::Base(_)))
@@ -219,7 +271,7 @@ impl Binder<'_> {
             alias: relation.alias.clone(),
             names,
             checks,
-            granted: relation.granted,
+            granted,
             name: name.name.value.clone(),
             database: view.database.clone(),
             view: Some(view),

@@ -6,6 +6,7 @@ use super::Binder;
 use super::insert_target::InsertKind;
 use super::scope::Block;
 use crate::bound::{BoundInsert, BoundLoad, InsertRows, LoadTarget, NewValue, OnDuplicate};
+use leafline_syntax::Privilege;
 use leafline_syntax::ast::{Ident, Load, LoadField};
 
 impl Binder<'_> {
@@ -21,10 +22,11 @@ impl Binder<'_> {
             return Err(MysqlError::not_supported(format_args!("LOAD DATA of {}", charset.name())));
         }
         let named = load.fields.as_ref().map(|fields| named_columns(fields));
-        let kind = InsertKind { replaces: load.replace, updates: false, loads: true };
+        let kind = InsertKind { replaces: load.replace, loads: true, assignments: &load.assignments };
         let target = self.insert_target((&load.table, &load.partitions), named.as_ref(), kind)?;
         let table = target.table.clone();
         let mut columns = target.columns(named.as_ref())?;
+        self.check_inserted(&target, load.fields.as_ref().and(named.as_ref()), &columns)?;
         let generated =
             columns.iter().filter_map(|at| table.columns.get(*at)).find(|of| of.generated.is_some());
         if let Some(column) = generated {
@@ -63,6 +65,7 @@ impl Binder<'_> {
         for assignment in &load.assignments {
             let column = target.columns(Some(&vec![assignment.column.column.clone()]))?;
             for column in column {
+                self.check_target(&target, Privilege::Insert, column)?;
                 let value = self.new_value(&mut block, &scope, &table, column, &assignment.value)?;
                 reads_row |= matches!(&value, NewValue::Expr(expr) if !expr.columns().is_empty());
                 assignments.push((column, value));

@@ -63,7 +63,7 @@ fn of_blocks(
 
 fn mark(relation: &mut Relation, lock: RowLocking, access: &dyn Authority) -> Result<(), MysqlError> {
     let asked = Privilege::Update | Privilege::Delete | Privilege::LockTables;
-    if lock.strength == LockStrength::Update && !relation.granted.has_any(asked) {
+    if lock.strength == LockStrength::Update && !relation.granted.somewhere().has_any(asked) {
         return Err(access.table_denied("SELECT with locking clause", relation.name()));
     }
     match &mut relation.source {

@@ -83,9 +83,10 @@ use leafline_types::temporal::DateRules;
 use leafline_types::{CancelToken, Collation, ExprType, MysqlError, SqlType, Value};
 
 use crate::SystemRows;
-use crate::authority::Authority;
+use crate::authority::{Authority, TableRights};
 use crate::bound::{
-    BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
+    BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnId,
+    ColumnOrigin,
 };
 use leafline_syntax::ast::{
     ColumnName, Hint, Query, Span, Statement, StatementKind, TableName, VariableScope,
@@ -513,14 +514,40 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// 1143.
     fn readable(&self, block: &Block, expr: Expr) -> Result<Expr, MysqlError> {
-        let relation = expr.as_column().and_then(|id| Some((id, block.relation_of(id)?.0)));
-        if let Some((id, relation)) = relation.and_then(|(id, at)| Some((id, block.relations.get(at)?)))
-            && !relation.granted.has(Privilege::Select)
-        {
-            let name = block.names.get(id).map_or("", String::as_str);
-            return Err(self.context.access.column_denied(name, relation.name()));
+        match expr.as_column() {
+            Some(id) => self.check_readable(block, id)?,
+            None => expr.columns().into_iter().try_for_each(|id| self.check_readable(block, id))?,
         }
         Ok(expr)
+    }
+
+    /// Checks that the statement may read a column of a block.
+    ///
+    /// # Errors
+    /// 1143.
+    fn check_readable(&self, block: &Block, id: ColumnId) -> Result<(), MysqlError> {
+        let relation = block.relation_of(id).and_then(|(at, _)| block.relations.get(at));
+        let Some(relation) = relation.filter(|relation| !relation.granted.has(Privilege::Select)) else {
+            return Ok(());
+        };
+        let name = block.names.get(id).map_or("", String::as_str);
+        self.check_column(&relation.granted, Privilege::Select, (name, relation.name()))
+    }
+
+    /// Checks a privilege on a column of a table.
+    ///
+    /// # Errors
+    /// 1143.
+    fn check_column(
+        &self,
+        granted: &TableRights,
+        wanted: Privilege,
+        (column, table): (&str, &str),
+    ) -> Result<(), MysqlError> {
+        match granted.has(wanted) || granted.on_column(column).has(wanted) {
+            true => Ok(()),
+            false => Err(self.context.access.column_denied(wanted, column, table)),
+        }
     }
 
     /// Returns the value of a CHAR column with its trailing spaces, under PAD_CHAR_TO_FULL_LENGTH. Comparisons and GROUP BY use
@@ -540,20 +567,21 @@ impl<'a> Binder<'a> {
     /// Returns the privileges on the table or view of a name; all privileges on the session's own tables.
     ///
     /// # Errors
-    /// 1142 unless the statement has all privileges of `wanted` or, where it changes tables, all privileges for that; 1046
-    /// without a database.
-    fn granted(&self, name: &TableName, wanted: impl Into<Privileges>) -> Result<Privileges, MysqlError> {
+    /// 1142 unless the statement has all privileges of `wanted`, on the table or on some column of it, or, where it changes tables,
+    /// all privileges for that; 1046 without a database.
+    fn granted(&self, name: &TableName, wanted: impl Into<Privileges>) -> Result<TableRights, MysqlError> {
         let (database, name) = (self.database_of(name)?, &name.name.value);
         if self.own_table(database, name).is_some() {
-            return Ok(Privileges::EVERYTHING);
+            return Ok(TableRights::EVERYTHING);
         }
         let (access, wanted) = (self.context.access, wanted.into());
-        let granted = access.on_table(database, name);
-        if granted.has_all(wanted) || (!self.changes.is_empty() && granted.has_all(self.changes)) {
+        let granted = access.rights_on(database, name);
+        let held = granted.somewhere();
+        if held.has_all(wanted) || (!self.changes.is_empty() && held.has_all(self.changes)) {
             return Ok(granted);
         }
         let reads = self.changes.is_empty() || self.changes_some;
-        let missing = if reads { wanted - granted } else { self.changes };
+        let missing = if reads { wanted - held } else { self.changes };
         Err(access.table_denied(&missing.to_string(), name))
     }
 

@@ -9,6 +9,7 @@ use super::scope::{Block, Clause, Item, Scope, named_item, qualified};
 use super::window_calls::has_window_function;
 use super::{Binder, output, zero_dates};
 use crate::bound::{BlockHints, BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
+use leafline_syntax::Privilege;
 use leafline_syntax::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
 use std::collections::HashSet;
 
@@ -105,6 +106,7 @@ impl Binder<'_> {
                 SelectItem::Wildcard { table, span } => {
                     let mut spread_out = Vec::new();
                     wildcard(block, scope, table.as_ref(), &mut spread_out)?;
+                    self.check_all_readable(block, &spread_out)?;
                     if let Some(kept) = &mut self.wildcards {
                         kept.push((*span, spread(block, &spread_out)));
                     }
@@ -126,6 +128,25 @@ impl Binder<'_> {
         block.aliases.clear();
         if block.items.len() > MAX_ITEMS || has_too_many_columns(&block.items) {
             return Err(MysqlError::too_many_columns());
+        }
+        Ok(())
+    }
+
+    /// Checks that the statement may read the columns that a wildcard stands for.
+    ///
+    /// # Errors
+    /// 1142, which names no column: the account may not know of it.
+    fn check_all_readable(&self, block: &Block, items: &[Item]) -> Result<(), MysqlError> {
+        if block.relations.iter().all(|relation| relation.granted.has(Privilege::Select)) {
+            return Ok(());
+        }
+        for id in items.iter().flat_map(|item| item.expr.columns()) {
+            let relation = block.relation_of(id).and_then(|(at, _)| block.relations.get(at));
+            if let Some(relation) = relation
+                && self.check_readable(block, id).is_err()
+            {
+                return Err(self.context.access.table_denied(Privilege::Select.name(), relation.name()));
+            }
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::bound::merge::{is_nullable, merge};
 use crate::bound::{
     BoundOutput, BoundSelect, ColumnId, ColumnOrigin, JoinTree, Relation, RelationSource, ViewCheck,
 };
-use leafline_syntax::Privilege;
+use leafline_syntax::{Privilege, Privileges};
 
 /// The statements that change tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,15 @@ impl Verb {
     }
 }
 
+/// The privileges that a change through views asks of the definers of these views.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// The privileges on the whole of each table and view below.
+    pub(super) whole: Privileges,
+    /// The places in the select list of the columns that get values, with the privilege that it takes.
+    pub(super) columns: Vec<(usize, Privilege)>,
+}
+
 /// A view of a statement that its own relations have replaced.
 #[derive(Debug)]
 pub(super) struct Expansion {
@@ -64,6 +73,27 @@ impl Expansion {
     /// Returns the name of the view, as errors write it.
     pub(super) fn name(&self) -> String {
         format!("{}.{}", self.view.database, self.view.name)
+    }
+
+    /// Checks that the definer of the view around a relation has the privileges for the change.
+    ///
+    /// # Errors
+    /// 1356 for the view that the statement names.
+    fn check_definer(&self, rows: &BoundSelect, at: usize, asked: &Asked) -> Result<(), MysqlError> {
+        let Some(relation) = rows.relations.get(at) else { return Ok(()) };
+        let mut may = relation.granted.whole().has_all(asked.whole);
+        for (place, wanted) in asked.columns.iter().filter(|(_, wanted)| !relation.granted.has(*wanted)) {
+            let output = rows.output.get(*place).and_then(|output| output.expr.as_column());
+            if let Some((of, ordinal)) = output.and_then(|column| origin(rows, column))
+                && of == at
+            {
+                may &= relation.granted.on_column(&relation.column_name(ordinal)).has(*wanted);
+            }
+        }
+        match may {
+            true => Ok(()),
+            false => Err(MysqlError::view_invalid(&self.view.database, &self.view.name)),
+        }
     }
 
     /// Returns the view's conditions on rows, over the columns of the block.
@@ -142,20 +172,26 @@ impl Binder<'_> {
     /// select list holds the expressions that the change needs; the views' conditions on rows are added behind them.
     ///
     /// # Errors
-    /// 1235 for a view with expressions as columns on the inner side of an outer join: they would have to be NULL there.
-    pub(super) fn expand(&self, rows: &mut BoundSelect, at: usize) -> Result<Option<Expansion>, MysqlError> {
+    /// 1235 for a view with expressions as columns on the inner side of an outer join: they would have to be NULL there. 1356 if the
+    /// definer of a view lacks a privilege that the change takes.
+    pub(super) fn expand(
+        &self,
+        rows: &mut BoundSelect,
+        at: usize,
+        asked: &Asked,
+    ) -> Result<Option<Expansion>, MysqlError> {
         let Some(relation) = rows.relations.get(at) else { return Ok(None) };
         let Some((view, _)) = self.updatable(relation) else { return Ok(None) };
         let (view, alias) = (view.clone(), relation.alias.clone());
         let mut expansion = Expansion { view, alias, relations: Vec::new(), checks: Vec::new() };
-        self.expand_into(rows, at, false, &mut expansion)?;
+        self.expand_into(rows, (at, asked), false, &mut expansion)?;
         Ok(Some(expansion))
     }
 
     fn expand_into(
         &self,
         rows: &mut BoundSelect,
-        at: usize,
+        (at, asked): (usize, &Asked),
         cascaded: bool,
         expansion: &mut Expansion,
     ) -> Result<(), MysqlError> {
@@ -171,20 +207,21 @@ impl Binder<'_> {
             ));
         }
         let cascades = cascaded || view.check_option == CheckOption::Cascaded;
-        let asked = match cascades || view.check_option == CheckOption::Local {
+        let checked = match cascades || view.check_option == CheckOption::Local {
             true => conditions(query),
             false => Vec::new(),
         };
         let (behind, added) = (rows.relations.len(), query.relations.len().saturating_sub(1));
         let numbers = merge(rows, at);
-        for condition in asked {
+        for condition in checked {
             let renumbered = condition.map_columns(&mut |id| numbers[&id]);
             expansion.checks.push(rows.output.len());
             rows.output.push(BoundOutput::unnamed(renumbered));
         }
-        std::iter::once(at)
-            .chain(behind..behind + added)
-            .try_for_each(|at| self.expand_into(rows, at, cascades, expansion))
+        std::iter::once(at).chain(behind..behind + added).try_for_each(|at| {
+            expansion.check_definer(rows, at, asked)?;
+            self.expand_into(rows, (at, asked), cascades, expansion)
+        })
     }
 }
 

@@ -40,8 +40,8 @@ use leafline_expr::{Expr, build};
 use leafline_table::{ColumnDef, LockStrength, LockWait, TableDef, ViewDef};
 use leafline_types::{ExprType, MysqlError, SqlType};
 
+use crate::authority::TableRights;
 use crate::window::WindowCall;
-use leafline_syntax::Privileges;
 use leafline_types::result_column::ColumnMeta;
 
 /// Maximum number of relations of a query block: MySQL's limit, less the three bits that MySQL keeps for itself (error 1116).
@@ -163,7 +163,7 @@ pub struct Relation {
     pub generated: Arc<[IndexedExpression]>,
     /// The privileges on the relation: those of the account that runs the statement, or of the definer of the view that reads the
     /// relation.
-    pub granted: Privileges,
+    pub granted: TableRights,
 }
 
 impl Relation {
@@ -178,6 +178,9 @@ impl Relation {
 
     /// Returns the name of a column; empty where it has none.
     pub fn column_name(&self, ordinal: usize) -> String {
+        if let Some(view) = &self.view {
+            return view.columns.get(ordinal).cloned().unwrap_or_default();
+        }
         match &self.source {
             RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
             source @ (RelationSource::Derived(_) | RelationSource::Lateral(_)) => {

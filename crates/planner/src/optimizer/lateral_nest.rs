@@ -10,6 +10,7 @@
 //! relations stay where they are, and so do derived tables that depend on a surrounding query: the join graph refuses them.
 
 use super::unnest::{conditions_of, source_depends};
+use crate::authority::TableRights;
 use crate::bound::merge::{empty_block, map_tree, substitute};
 use crate::bound::{
     BlockColumn, BoundOutput, BoundSelect, ColumnId, ColumnOrigin, JoinTree, LateralQuery, Relation,
@@ -18,7 +19,6 @@ use crate::bound::{
 use leafline_expr::build;
 use leafline_expr::subquery::outer;
 use leafline_expr::{Expr, ExprKind};
-use leafline_syntax::Privileges;
 use leafline_types::Value;
 use std::collections::{BTreeSet, HashMap};
 
@@ -266,6 +266,6 @@ fn nothing() -> Relation {
         lock: None,
         view: None,
         generated: Default::default(),
-        granted: Privileges::EVERYTHING,
+        granted: TableRights::EVERYTHING,
     }
 }

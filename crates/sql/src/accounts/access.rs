@@ -12,7 +12,7 @@ use super::roles::{Active, RoleRules, listed};
 use super::set::{AccountSet, RoutineName, literal_name, routine_name};
 use crate::like::like_exactly;
 use crate::system_names;
-use leafline_planner::{Authority, definer_of};
+use leafline_planner::{Authority, TableRights, definer_of};
 use leafline_syntax::AccountId;
 use leafline_syntax::ast::AccountName;
 use leafline_syntax::{Privilege, Privileges};
@@ -51,7 +51,7 @@ struct Rights {
     grantable: Privileges,
     /// Grants on databases of the account and of each role, the more specific patterns first.
     databases: Vec<Vec<(String, Privileges)>>,
-    tables: BTreeMap<(String, String), Privileges>,
+    tables: BTreeMap<(String, String), TableRights>,
     routines: BTreeMap<RoutineName, Privileges>,
     /// True if nothing is allowed until the password is changed.
     expired: bool,
@@ -68,7 +68,7 @@ impl Rights {
             self.databases.push(databases);
         }
         for (table, granted) in self.set.tables_of(role) {
-            *self.tables.entry(table).or_default() |= granted;
+            self.tables.entry(table).or_default().add_all(&granted);
         }
         for (routine, granted) in self.set.routines_of(role) {
             *self.routines.entry(routine).or_default() |= granted;
@@ -285,7 +285,10 @@ impl Access {
         let Some(rights) = &self.rights else { return true };
         system_names::is_for_everybody(database)
             || self.on_database(database).has_any(Privileges::OF_DATABASES | Privilege::GrantOption)
-            || rights.tables.iter().any(|((of, _), granted)| of == database && !granted.is_empty())
+            || rights
+                .tables
+                .iter()
+                .any(|((of, _), granted)| of == database && !granted.somewhere().is_empty())
             || rights.routines.iter().any(|((_, of, _), granted)| of == database && !granted.is_empty())
     }
 
@@ -387,21 +390,27 @@ impl Authority for Access {
         self.rights.as_ref().map_or(Privileges::EVERYTHING, |rights| rights.global)
     }
 
-    fn on_table(&self, database: &str, table: &str) -> Privileges {
-        let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
+    fn rights_on(&self, database: &str, table: &str) -> TableRights {
+        let Some(rights) = &self.rights else { return TableRights::EVERYTHING };
         let granted = match rights.tables.is_empty() {
             true => None,
             false => rights.tables.get(&(database.to_owned(), table.to_owned())),
         };
-        let everybody = match system_names::is_about_own_sessions(database, table) {
-            true => Privileges::of(Privilege::Select),
-            false => Privileges::NONE,
-        };
-        self.on_database(database) | granted.copied().unwrap_or(Privileges::NONE) | everybody
+        let mut granted = granted.cloned().unwrap_or_default();
+        granted.add(self.on_database(database));
+        if system_names::is_about_own_sessions(database, table) {
+            granted.add(Privilege::Select.into());
+        }
+        granted
+    }
+
+    fn on_table(&self, database: &str, table: &str) -> Privileges {
+        self.rights_on(database, table).whole()
     }
 
     fn sees_table(&self, database: &str, table: &str) -> bool {
-        self.on_table(database, table).has_any(Privileges::OF_TABLES | Privilege::GrantOption)
+        let granted = self.rights_on(database, table).somewhere();
+        granted.has_any(Privileges::OF_TABLES | Privilege::GrantOption)
     }
 
     fn check_function(&self, database: &str, name: &str) -> Result<(), MysqlError> {
@@ -413,9 +422,9 @@ impl Authority for Access {
         MysqlError::table_access_denied(wanted, user, host, table)
     }
 
-    fn column_denied(&self, column: &str, table: &str) -> MysqlError {
+    fn column_denied(&self, wanted: Privilege, column: &str, table: &str) -> MysqlError {
         let (user, host) = self.user_and_client();
-        MysqlError::column_access_denied(Privilege::Select.name(), user, host, column, table)
+        MysqlError::column_access_denied(wanted.name(), user, host, column, table)
     }
 
     fn of_definer(&self, view: &ViewDef) -> Result<Option<Box<dyn Authority>>, MysqlError> {

@@ -11,7 +11,7 @@ pub(crate) const OUTDATED: &str = "user_outdated";
 pub(crate) const DATABASES: &str = "db";
 pub(crate) const TABLES: &str = "tables_priv";
 pub(crate) const DYNAMIC: &str = "global_grants";
-const COLUMNS: &str = "columns_priv";
+pub(crate) const COLUMNS: &str = "columns_priv";
 pub(crate) const ROUTINES: &str = "procs_priv";
 pub(crate) const ROLE_EDGES: &str = "role_edges";
 pub(crate) const DEFAULT_ROLES: &str = "default_roles";
@@ -103,6 +103,14 @@ pub(crate) const TABLE_PRIVILEGES: [(&str, Privilege); 13] = [
     ("Create View", Privilege::CreateView),
     ("Show view", Privilege::ShowView),
     ("Trigger", Privilege::Trigger),
+];
+
+/// The members of `columns_priv.Column_priv`, in MySQL's order.
+pub(crate) const COLUMN_PRIVILEGES: [(&str, Privilege); 4] = [
+    ("Select", Privilege::Select),
+    ("Insert", Privilege::Insert),
+    ("Update", Privilege::Update),
+    ("References", Privilege::References),
 ];
 
 /// The members of `procs_priv.Proc_priv`, in MySQL's order.
@@ -202,15 +210,14 @@ fn set(name: &str, members: &[&str]) -> ColumnDef {
     ColumnDef::new(name, SqlType::Set(members.into()), false, Collation::Utf8mb3GeneralCi)
 }
 
-/// MySQL's tables of privileges on columns, which stays empty, and on routines. Databases from before routines have both,
-/// empty.
-pub(crate) fn empty_tables() -> [TableSpec; 2] {
+/// MySQL's tables of privileges on columns and on routines. Databases from before such privileges have both, empty.
+pub(crate) fn column_and_routine_tables() -> [TableSpec; 2] {
     let moment =
         || ColumnDef::new("Timestamp", SqlType::DateTime { fsp: 0 }, true, Collation::Utf8mb3GeneralCi);
     let account = || vec![host("Host"), text("Db", 64), text("User", MAX_USER as u32)];
     let mut of_columns = account();
     of_columns.extend([text("Table_name", 64), text("Column_name", 64), moment()]);
-    of_columns.push(set("Column_priv", &["Select", "Insert", "Update", "References"]));
+    of_columns.push(set("Column_priv", &COLUMN_PRIVILEGES.map(|(name, _)| name)));
     let kinds = Members::new(["FUNCTION", "PROCEDURE"], Collation::Utf8mb3GeneralCi);
     let kind = SqlType::Enum(kinds.into());
     let mut of_routines = account();

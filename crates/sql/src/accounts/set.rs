@@ -6,6 +6,7 @@
 use super::host::{ClientHost, HostPattern};
 use super::password::StoredPassword;
 use super::roles::{RoleGraph, RoleRules};
+use leafline_planner::TableRights;
 use leafline_syntax::AccountId;
 use leafline_syntax::Privileges;
 use leafline_types::DateTime;
@@ -68,6 +69,19 @@ pub(crate) struct TableGrant {
     pub(crate) granted: Option<DateTime>,
 }
 
+/// Privileges on a column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ColumnGrant {
+    /// The column's name as in the table's definition.
+    pub(crate) name: String,
+    pub(crate) privileges: Privileges,
+    /// Time of the grant, in UTC.
+    pub(crate) granted: Option<DateTime>,
+}
+
+/// Privileges on columns of a table, by the columns' names in lower case; none of them is empty.
+pub(crate) type ColumnGrants = BTreeMap<String, ColumnGrant>;
+
 /// The grantee and a database pattern.
 pub(crate) type DatabaseKey = (AccountId, String);
 /// The grantee, a database and a table.
@@ -92,6 +106,8 @@ pub(crate) struct Granted {
     /// By pattern.
     pub(crate) databases: BTreeMap<String, Privileges>,
     pub(crate) tables: BTreeMap<(String, String), Privileges>,
+    /// By table and by the column's name.
+    pub(crate) columns: BTreeMap<(String, String), BTreeMap<String, Privileges>>,
     pub(crate) routines: BTreeMap<RoutineName, Privileges>,
 }
 
@@ -101,6 +117,7 @@ pub(crate) struct AccountSet {
     pub(crate) accounts: BTreeMap<AccountId, Account>,
     pub(crate) databases: BTreeMap<DatabaseKey, Privileges>,
     pub(crate) tables: BTreeMap<TableKey, TableGrant>,
+    pub(crate) columns: BTreeMap<TableKey, ColumnGrants>,
     pub(crate) routines: BTreeMap<RoutineKey, TableGrant>,
     /// Granted and default roles.
     pub(crate) roles: RoleGraph,
@@ -153,24 +170,35 @@ impl AccountSet {
         found.into_iter().map(|((_, pattern), privileges)| (pattern.clone(), *privileges)).collect()
     }
 
-    /// Table grants of a client logged in as `user`, by database and table.
+    /// The rights on tables and columns of a client logged in as `user`, by database and table.
     pub(crate) fn tables_for(
         &self,
         user: &str,
         client: &ClientHost,
-    ) -> BTreeMap<(String, String), Privileges> {
-        let mut found: BTreeMap<(String, String), (&str, Privileges)> = BTreeMap::new();
-        for ((id, database, table), grant) in &self.tables {
+    ) -> BTreeMap<(String, String), TableRights> {
+        let mut found: BTreeMap<(String, String), (&AccountId, TableRights)> = BTreeMap::new();
+        for (id, database, table) in self.tables.keys().chain(self.columns.keys()) {
             if id.user != user || !HostPattern::new(&id.host).matches(client) {
                 continue;
             }
             let key = (database.clone(), table.clone());
             let known = found.get(&key);
-            if known.is_none_or(|(host, _)| more_specific(&id.host, host) == Ordering::Less) {
-                found.insert(key, (&id.host, grant.privileges));
+            if known.is_none_or(|(of, _)| more_specific(&id.host, &of.host) == Ordering::Less) {
+                let rights = self.table_rights((id.clone(), database.clone(), table.clone()));
+                found.insert(key, (id, rights));
             }
         }
-        found.into_iter().map(|(key, (_, privileges))| (key, privileges)).collect()
+        found.into_iter().map(|(key, (_, rights))| (key, rights)).collect()
+    }
+
+    /// The rights of exactly one account on a table and its columns.
+    fn table_rights(&self, key: TableKey) -> TableRights {
+        let whole = self.tables.get(&key).map_or(Privileges::NONE, |grant| grant.privileges);
+        let mut rights = TableRights::from(whole);
+        for grant in self.columns.get(&key).into_iter().flat_map(BTreeMap::values) {
+            rights.add_column(&grant.name, grant.privileges);
+        }
+        rights
     }
 
     /// Grants on routines of a client logged in as `user`.
@@ -202,13 +230,14 @@ impl AccountSet {
         found
     }
 
-    /// Table grants of exactly this account, by database and table.
-    pub(crate) fn tables_of(&self, account: &AccountId) -> BTreeMap<(String, String), Privileges> {
-        let found = self.tables.iter().filter(|((id, ..), _)| id == account);
-        let named = |((_, database, table), grant): (&TableKey, &TableGrant)| {
-            ((database.clone(), table.clone()), grant.privileges)
+    /// The rights on tables and columns of exactly this account, by database and table.
+    pub(crate) fn tables_of(&self, account: &AccountId) -> BTreeMap<(String, String), TableRights> {
+        let keys = self.tables.keys().chain(self.columns.keys()).filter(|(id, ..)| id == account);
+        let named = |key: &TableKey| {
+            let (_, database, table) = key.clone();
+            ((database, table), self.table_rights(key.clone()))
         };
-        found.map(named).collect()
+        keys.map(named).collect()
     }
 
     /// The roles that are granted to an account directly or to all accounts.
@@ -241,6 +270,12 @@ impl AccountSet {
         for ((_, database, table), grant) in self.tables.iter().filter(|((id, ..), _)| ids.contains(id)) {
             *all.tables.entry((database.clone(), table.clone())).or_default() |= grant.privileges;
         }
+        for ((_, database, table), grants) in self.columns.iter().filter(|((id, ..), _)| ids.contains(id)) {
+            let columns = all.columns.entry((database.clone(), table.clone())).or_default();
+            for grant in grants.values() {
+                *columns.entry(grant.name.clone()).or_default() |= grant.privileges;
+            }
+        }
         for ((_, routine), grant) in self.routines.iter().filter(|((id, _), _)| ids.contains(id)) {
             *all.routines.entry(routine.clone()).or_default() |= grant.privileges;
         }
@@ -260,6 +295,9 @@ impl AccountSet {
         let tables = std::mem::take(&mut self.tables).into_iter();
         self.tables =
             tables.map(|((id, database, table), granted)| ((other(id), database, table), granted)).collect();
+        let columns = std::mem::take(&mut self.columns).into_iter();
+        self.columns =
+            columns.map(|((id, database, table), grants)| ((other(id), database, table), grants)).collect();
         let routines = std::mem::take(&mut self.routines).into_iter();
         self.routines = routines.map(|((id, routine), granted)| ((other(id), routine), granted)).collect();
     }
@@ -270,6 +308,7 @@ impl AccountSet {
         self.roles.remove(id);
         self.databases.retain(|(of, _), _| of != id);
         self.tables.retain(|(of, ..), _| of != id);
+        self.columns.retain(|(of, ..), _| of != id);
         self.routines.retain(|(of, _), _| of != id);
     }
 }

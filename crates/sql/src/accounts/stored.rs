@@ -9,7 +9,7 @@
 //! | `procs_priv` | privileges on a stored procedure or function |
 //! | `role_edges` | a granted role |
 //! | `default_roles` | a default role of an account |
-//! | `columns_priv` | none: Leafline has no privileges on columns |
+//! | `columns_priv` | privileges on a column of a table |
 //!
 //! One transaction writes all rows. The only change of these rows that a statement may make is an INSERT, as
 //! in a dump of all databases; other changes fail with 1142. A row that could not be read back
@@ -29,7 +29,7 @@ use super::Accounts;
 use super::grant_tables::*;
 use super::password::{AuthPlugin, StoredPassword};
 use super::role_rows::{default_rows, edge_rows, read_default, read_edge};
-use super::set::{Account, AccountSet, Secret, TableGrant, routine_name};
+use super::set::{Account, AccountSet, ColumnGrant, Secret, TableGrant, routine_name};
 use crate::system_table::{self, SYSTEM_DATABASE};
 use leafline_syntax::AccountId;
 use leafline_syntax::{Privilege, Privileges};
@@ -187,18 +187,34 @@ fn rows_of(set: &AccountSet) -> [Wanted; 8] {
     });
     let routine_rows: BTreeMap<Vec<String>, Row> =
         granted_routines.map(|row| (key_of(&row, ROUTINE_KEY), row)).collect();
-    let [columns, routines] = empty_tables();
+    let [columns, routines] = column_and_routine_tables();
     let [edges, defaults] = role_tables();
     [
         wanted(edges, &[0, 1, 2, 3], edge_rows(&set.roles)),
         wanted(defaults, &[0, 1, 2, 3], default_rows(&set.roles)),
-        wanted(columns, &[], Vec::new()),
+        wanted(columns, &[0, 1, 2, 3, 4], column_rows(set)),
         (routines, ROUTINE_KEY, routine_rows),
         wanted(user_table(USER), &[0, 1], users),
         wanted(dynamic_table(), &[0, 1, 2], dynamic),
         wanted(database_table(), &[0, 1, 2], databases.collect()),
         wanted(tables_table(), &[0, 1, 2, 3], tables.collect()),
     ]
+}
+
+/// The rows of `columns_priv`.
+fn column_rows(set: &AccountSet) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for ((id, database, table), grants) in &set.columns {
+        for grant in grants.values() {
+            let mut row: Row =
+                [&id.host, database, &id.user, table, &grant.name].map(|name| string(name)).into();
+            let bits = COLUMN_PRIVILEGES.iter().enumerate();
+            let bits = bits.filter(|(_, (_, privilege))| grant.privileges.has(*privilege));
+            row.extend([seconds(grant.granted), Value::UInt(bits.map(|(at, _)| 1 << at).sum())]);
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// Changes the tables to hold `set`, in one transaction. A missing table is created with its rows first, in a
@@ -261,6 +277,9 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     for row in rows(engine, TABLES)? {
         read_table(&mut set, &row).ok_or_else(|| unreadable(TABLES))?;
     }
+    for row in rows(engine, COLUMNS)? {
+        read_column(&mut set, &row).ok_or_else(|| unreadable(COLUMNS))?;
+    }
     for row in rows(engine, ROUTINES)? {
         read_routine(&mut set, &row).ok_or_else(|| unreadable(ROUTINES))?;
     }
@@ -273,7 +292,7 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     if engine.catalog().table(SYSTEM_DATABASE, DYNAMIC).is_none() {
         complete(engine, &mut set)?;
     } else {
-        for spec in empty_tables().into_iter().chain(role_tables()) {
+        for spec in column_and_routine_tables().into_iter().chain(role_tables()) {
             if engine.catalog().table(SYSTEM_DATABASE, &spec.name).is_none() {
                 // On failure the next change of accounts creates the table.
                 let _ = system_table::make(engine, &spec, &[]);
@@ -302,6 +321,7 @@ pub(crate) fn is_readable(table: &str, row: &[Value]) -> bool {
         DYNAMIC => read_dynamic(&mut set, row),
         DATABASES => read_database(&mut set, row),
         TABLES => read_table(&mut set, row),
+        COLUMNS => read_column(&mut set, row),
         ROUTINES => read_routine(&mut set, row),
         ROLE_EDGES => read_edge(&mut set.roles, row),
         DEFAULT_ROLES => read_default(&mut set.roles, row),
@@ -354,6 +374,27 @@ fn read_table(set: &mut AccountSet, row: &[Value]) -> Option<()> {
     };
     let id = AccountId::new(user.as_str()?, host.as_str()?);
     set.tables.insert((id, database.as_str()?.into(), table.as_str()?.into()), grant);
+    Some(())
+}
+
+/// Adds a row of `columns_priv`, which has no key: several rows of one column add up.
+fn read_column(set: &mut AccountSet, row: &[Value]) -> Option<()> {
+    let [host, database, user, table, column, since, privileges] = row else { return None };
+    let Value::UInt(bits) = privileges else { return None };
+    let chosen = COLUMN_PRIVILEGES.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+    let privileges: Privileges = chosen.map(|(_, (_, privilege))| *privilege).collect();
+    let name = column.as_str()?.to_owned();
+    let id = AccountId::new(user.as_str()?, host.as_str()?);
+    if !privileges.is_empty() {
+        let of_table =
+            set.columns.entry((id, database.as_str()?.into(), table.as_str()?.into())).or_default();
+        let grant = of_table.entry(name.to_ascii_lowercase()).or_insert(ColumnGrant {
+            name,
+            privileges: Privileges::NONE,
+            granted: moment(Some(since)),
+        });
+        grant.privileges |= privileges;
+    }
     Some(())
 }
 

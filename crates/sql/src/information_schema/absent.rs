@@ -1,5 +1,4 @@
-//! Tables that are always empty: Leafline has no column privileges, the files of its tables have no names of their
-//! own, and its logs are files.
+//! Tables that are always empty: the files of Leafline's tables have no names of their own, and its logs are files.
 
 use super::{
     Columns, Rows, SystemView, count_column, name_column, nullable_name, number_column, text_column,
@@ -42,33 +41,6 @@ pub(super) fn slow_log() -> Columns {
         text("sql_text"),
         count_column("thread_id"),
     ]
-}
-
-pub(super) fn column_privileges() -> Columns {
-    named(&[
-        "GRANTEE",
-        "TABLE_CATALOG",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        "COLUMN_NAME",
-        "PRIVILEGE_TYPE",
-        "IS_GRANTABLE",
-    ])
-}
-
-pub(super) fn role_column_grants() -> Columns {
-    named(&[
-        "GRANTOR",
-        "GRANTOR_HOST",
-        "GRANTEE",
-        "GRANTEE_HOST",
-        "TABLE_CATALOG",
-        "TABLE_SCHEMA",
-        "TABLE_NAME",
-        "COLUMN_NAME",
-        "PRIVILEGE_TYPE",
-        "IS_GRANTABLE",
-    ])
 }
 
 /// The columns of MySQL's FILES that dump tools ask for.

@@ -4,10 +4,10 @@ use super::{
     CATALOG, Columns, Definition, Rows, SystemView, count_column, long_text, name_column, nullable_column,
     nullable_name, stored_tables, text, text_column, yes_no,
 };
-use crate::accounts::Privilege;
+use crate::accounts::Privileges;
 use crate::definition_text::{current_timestamp, default_text};
-use leafline_planner::Authority;
 use leafline_planner::binder::view_columns;
+use leafline_planner::{Authority, TableRights};
 use leafline_table::{
     ColumnDef, DefaultValue, GeneratedKind, IndexKind, TableDef, TableId, TableSpec, ViewDef,
 };
@@ -72,29 +72,35 @@ pub(crate) fn rows_of_computed(system: &SystemView<'_>, table: &Definition) -> R
     let columns = (table.columns)().into_iter();
     let defined = columns.map(|(name, ty)| ColumnDef::new(name, ty.sql, ty.nullable, ty.collation));
     let named = [table.database, table.name];
-    let privileges = privileges_on(system, named);
+    let privileges = privileges_of(system.access.on_table(table.database, table.name));
     defined.enumerate().map(|(at, column)| row(named, &column, (at, "", &privileges), zone)).collect()
 }
 
-/// The rows of one table.
+/// The rows of one table: of its columns on which the session has a privilege.
 pub(crate) fn rows_of(system: &SystemView<'_>, table: &TableDef) -> Rows {
     let zone = system.settings.time_zone.zone();
-    let named = table.named_columns().enumerate();
-    let privileges = match table.is_private {
-        true => "select,insert,update,references".to_owned(),
-        false => privileges_on(system, [&table.database, &table.name]),
+    let rights = match table.is_private {
+        true => TableRights::EVERYTHING,
+        false => system.access.rights_on(&table.database, &table.name),
     };
-    let row = |(at, (ordinal, column))| {
-        row([&table.database, &table.name], column, (at, key_of(table, ordinal), &privileges), zone)
-    };
-    named.map(row).collect()
+    let of_whole = privileges_of(rights.whole());
+    let mut rows = Rows::new();
+    for (at, (ordinal, column)) in table.named_columns().enumerate() {
+        let held = rights.on_column(&column.name);
+        if !held.has_any(Privileges::OF_COLUMNS) {
+            continue;
+        }
+        let of_column = (held != rights.whole()).then(|| privileges_of(held));
+        let privileges = of_column.as_deref().unwrap_or(&of_whole);
+        let named = [table.database.as_str(), &table.name];
+        rows.push(row(named, column, (at, key_of(table, ordinal), privileges), zone));
+    }
+    rows
 }
 
-/// The session's privileges on the columns of a table.
-fn privileges_on(system: &SystemView<'_>, [database, table]: [&str; 2]) -> String {
-    let of_columns = [Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::References];
-    let held = system.access.on_table(database, table);
-    let held = of_columns.into_iter().filter(|privilege| held.has(*privilege));
+/// The names of the privileges that a column can have.
+fn privileges_of(held: Privileges) -> String {
+    let held = (held & Privileges::OF_COLUMNS).iter();
     held.map(|privilege| privilege.name().to_lowercase()).collect::<Vec<_>>().join(",")
 }
 

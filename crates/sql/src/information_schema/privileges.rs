@@ -1,4 +1,4 @@
-//! The rows of `USER_PRIVILEGES`, `SCHEMA_PRIVILEGES` and `TABLE_PRIVILEGES`.
+//! The rows of `USER_PRIVILEGES`, `SCHEMA_PRIVILEGES`, `TABLE_PRIVILEGES` and `COLUMN_PRIVILEGES`.
 
 use super::{CATALOG, SystemView, text, yes_no};
 use crate::accounts::set::AccountSet;
@@ -65,9 +65,31 @@ pub(super) fn database_privileges(system: &SystemView<'_>) -> Vec<Vec<Value>> {
 pub(super) fn table_privileges(system: &SystemView<'_>) -> Vec<Vec<Value>> {
     let (set, is_seen) = seen(system);
     let known = set.tables.iter().filter(|((id, ..), _)| is_seen(id));
+    // An account with privileges on columns has no row for USAGE.
+    let known = known.filter(|(key, grant)| {
+        grant.privileges != Privilege::GrantOption.into() || !set.columns.contains_key(*key)
+    });
     let rows = known.flat_map(|((id, database, table), grant)| {
         let option = grant.privileges.has(Privilege::GrantOption);
         rows_of(id, &[database, table], grant.privileges, |_| option)
     });
     rows.collect()
+}
+
+/// `information_schema.COLUMN_PRIVILEGES`: of each account and table, by privilege and column.
+pub(super) fn column_privileges(system: &SystemView<'_>) -> Vec<Vec<Value>> {
+    let (set, is_seen) = seen(system);
+    let mut rows = Vec::new();
+    for (key @ (id, database, table), columns) in set.columns.iter().filter(|((id, ..), _)| is_seen(id)) {
+        let of_table = set.tables.get(key).map_or(Privileges::NONE, |grant| grant.privileges);
+        for privilege in Privileges::OF_COLUMNS.iter() {
+            for grant in columns.values().filter(|grant| grant.privileges.has(privilege)) {
+                let mut row = vec![text(id.to_string().as_str()), text(CATALOG)];
+                row.extend([database, table, &grant.name].map(|name| text(name.as_str())));
+                row.extend([text(privilege.name()), yes_no(of_table.has(Privilege::GrantOption))]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
 }

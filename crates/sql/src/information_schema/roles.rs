@@ -1,5 +1,5 @@
-//! The views about roles: `APPLICABLE_ROLES`, `ADMINISTRABLE_ROLE_AUTHORIZATIONS`, `ENABLED_ROLES`, `ROLE_TABLE_GRANTS` and
-//! `ROLE_ROUTINE_GRANTS`. They show what concerns the session's own account.
+//! The views about roles: `APPLICABLE_ROLES`, `ADMINISTRABLE_ROLE_AUTHORIZATIONS`, `ENABLED_ROLES`, `ROLE_TABLE_GRANTS`,
+//! `ROLE_COLUMN_GRANTS` and `ROLE_ROUTINE_GRANTS`. They show what concerns the session's own account.
 
 use super::{CATALOG, Columns, Rows, SystemView, name_column, nullable_name, text, text_column, yes_no};
 use crate::accounts::roles::RoleGrant;
@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 
 /// The length of a host in MySQL's views.
 const HOST: SqlType = SqlType::Varchar { len: 255 };
+
+const GRANT_OPTION: Privileges = Privileges::of(Privilege::GrantOption);
 
 pub(super) fn applicable_columns() -> Columns {
     vec![
@@ -105,6 +107,10 @@ pub(super) fn table_grant_columns() -> Columns {
     grant_columns(&["TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME"])
 }
 
+pub(super) fn column_grant_columns() -> Columns {
+    grant_columns(&["TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME"])
+}
+
 pub(super) fn routine_grant_columns() -> Columns {
     grant_columns(&[
         "SPECIFIC_CATALOG",
@@ -132,6 +138,28 @@ pub(super) fn table_grant_rows(system: &SystemView<'_>) -> Result<Rows, MysqlErr
     Ok(granted
         .map(|((id, database, table), grant)| grant_row(id, &[CATALOG, database, table], grant))
         .collect())
+}
+
+/// Rows of `ROLE_COLUMN_GRANTS`. The grantor is known where privileges on the table were granted, too.
+pub(super) fn column_grant_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    let (set, enabled) = (system.instance.accounts().set(), enabled(system));
+    let mut rows = Rows::new();
+    for (key @ (id, database, table), grants) in &set.columns {
+        if !enabled.contains(id) {
+            continue;
+        }
+        let of_table = set.tables.get(key);
+        let option = of_table.map_or(Privileges::NONE, |grant| grant.privileges & GRANT_OPTION);
+        for column in grants.values() {
+            let grant = TableGrant {
+                privileges: column.privileges | option,
+                grantor: of_table.map(|grant| grant.grantor.clone()).unwrap_or_default(),
+                granted: column.granted,
+            };
+            rows.push(grant_row(id, &[CATALOG, database, table, &column.name], &grant));
+        }
+    }
+    Ok(rows)
 }
 
 pub(super) fn routine_grant_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {

@@ -79,6 +79,14 @@ pub(super) fn table_privilege_rows(system: &SystemView<'_>) -> Result<Rows, Mysq
     Ok(privileges::table_privileges(system))
 }
 
+pub(super) fn column_privilege_columns() -> Columns {
+    columns_of_privileges(&["TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME"])
+}
+
+pub(super) fn column_privilege_rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
+    Ok(privileges::column_privileges(system))
+}
+
 /// The plugins as MySQL would list them: name, type, description.
 pub(crate) const PLUGINS: [(&str, &str, &str); 4] = [
     ("mysql_native_password", "AUTHENTICATION", "Passwords by SHA-1 and a challenge"),

@@ -6,8 +6,11 @@
 use super::call;
 use super::loaded;
 use super::run::Run;
-use crate::program_code::{RowColumn, Slot, StatementCode, StepKind, TableTriggers, Trigger, When};
+use crate::program_code::{
+    RowColumn, Slot, StatementCode, StepKind, TableTriggers, Trigger, TriggerRights, When,
+};
 use crate::session::Session;
+use crate::settings::Modes;
 use leafline_syntax::ast::{ExprKind, StatementKind};
 use leafline_table::{ProgramDef, TableDef};
 use leafline_types::words::{TriggerEvent, TriggerTime};
@@ -95,8 +98,10 @@ impl Trigger {
             StepKind::Set { slot, .. } => Some(*slot),
             _ => None,
         });
+        let mut assignments = Vec::new();
         for slot in assigned {
             let Some(column) = columns.get_mut(slot) else { continue };
+            assignments.push(column.column);
             column.is_assigned = true;
             let definition =
                 table.columns.get(column.column).filter(|definition| definition.generated.is_some());
@@ -109,7 +114,10 @@ impl Trigger {
                 column.is_assigned = column.is_new && attributes.time == TriggerTime::Before;
             }
         }
-        Ok(Trigger { when: (attributes.time, attributes.event), def: def.clone(), code, columns })
+        let mode = Modes::from_bits(def.context.sql_mode)?.lex_mode();
+        let names = table.columns.iter().map(|column| column.name.as_str());
+        let rights = TriggerRights::of((&def.text, mode), names, &assignments);
+        Ok(Trigger { when: (attributes.time, attributes.event), def: def.clone(), code, columns, rights })
     }
 
     fn fire(&self, session: &mut Session, old: &[Value], new: &mut [Value]) -> Result<(), MysqlError> {
@@ -122,7 +130,8 @@ impl Trigger {
         let slots = session.inside_program(&self.def, |session| {
             let frame = call::begin(session, (Some(self.def.clone()), self.code.clone()), slots, Vec::new())?;
             let mut run = Run::new(session, "", frame)?;
-            let result = run.go(session);
+            let may = self.rights.check(&session.login.access, &self.def);
+            let result = may.and_then(|()| run.go(session));
             let slots = std::mem::take(&mut run.last_slots);
             run.end(session);
             match result? {

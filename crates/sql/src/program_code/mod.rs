@@ -6,6 +6,7 @@
 //! | `names` | finds the variables that are visible at a step |
 //! | `compile` | turns the syntax tree into steps |
 //! | `triggers` | defines the compiled triggers of a table |
+//! | `trigger_rights` | defines the privileges of their definers |
 //! | `kept` | keeps compiled programs, triggers and plans for a session |
 //!
 //! Nothing here runs a program or knows a session: `program` does.
@@ -14,9 +15,11 @@ mod code;
 mod compile;
 mod kept;
 mod names;
+mod trigger_rights;
 mod triggers;
 
 pub(crate) use code::{Code, Condition, Slot, StatementCode, StepKind};
 pub(crate) use compile::{CompileContext, compile};
 pub(crate) use kept::{KeptPrograms, StepPlans};
+pub(crate) use trigger_rights::TriggerRights;
 pub(crate) use triggers::{RowColumn, TableTriggers, Trigger, When};

@@ -1,6 +1,7 @@
 //! The compiled triggers of a table.
 
 use super::code::Code;
+use super::trigger_rights::TriggerRights;
 use leafline_table::{ProgramDef, TableDef};
 use leafline_types::words::{TriggerEvent, TriggerTime};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(crate) struct Trigger {
     pub(crate) code: Arc<Code>,
     /// The columns that are variables, in the order of the slots.
     pub(crate) columns: Vec<RowColumn>,
+    /// The privileges of its definer.
+    pub(crate) rights: TriggerRights,
 }
 
 /// A column of a row that is a variable of a trigger.

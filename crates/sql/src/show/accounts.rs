@@ -10,21 +10,39 @@ use leafline_syntax::AccountId;
 use leafline_syntax::ast::AccountName;
 use leafline_syntax::quoted;
 use leafline_types::{MysqlError, SqlType, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Formats `GRANT .. ON .. TO ..`; `all` are the privileges that ALL PRIVILEGES means there, if it may be
 /// shown.
 fn grant(granted: Privileges, all: Option<Privileges>, on: &str, id: &AccountId) -> Value {
-    let option = match granted.has(Privilege::GrantOption) {
-        true => " WITH GRANT OPTION",
-        false => "",
-    };
-    let granted = granted.without(Privilege::GrantOption);
-    let what = match granted.is_empty() {
+    let named = granted.without(Privilege::GrantOption);
+    let what = match named.is_empty() {
         true => "USAGE".to_owned(),
-        false if all == Some(granted) => "ALL PRIVILEGES".to_owned(),
-        false => granted.to_string(),
+        false if all == Some(named) => "ALL PRIVILEGES".to_owned(),
+        false => named.to_string(),
     };
+    grant_of(&what, granted, on, id)
+}
+
+fn grant_of(what: &str, granted: Privileges, on: &str, id: &AccountId) -> Value {
+    let option = if granted.has(Privilege::GrantOption) { " WITH GRANT OPTION" } else { "" };
     Value::string(format!("GRANT {what} ON {on} TO {}{option}", id.backquoted()))
+}
+
+/// Formats privileges on a table and on columns of it.
+fn with_columns(whole: Privileges, columns: &BTreeMap<String, Privileges>) -> String {
+    let mut named = Vec::new();
+    for privilege in Privileges::OF_TABLES.iter() {
+        if whole.has(privilege) {
+            named.push(privilege.name().to_owned());
+        }
+        let of = columns.iter().filter(|(_, privileges)| privileges.has(privilege));
+        let of: Vec<String> = of.map(|(column, _)| quoted(column)).collect();
+        if !of.is_empty() {
+            named.push(format!("{} ({})", privilege.name(), of.join(", ")));
+        }
+    }
+    named.join(", ")
 }
 
 /// SHOW GRANTS; `None` for the session's account. Privileges of the roles `using` are added, or of the active roles for the
@@ -84,9 +102,14 @@ fn privilege_rows(rows: &mut RowSet, id: &AccountId, granted: &Granted) {
         let on = format!("{}.*", quoted(pattern));
         rows.push(vec![grant(*granted, Some(Privileges::OF_DATABASES), &on, id)]);
     }
-    for ((database, table), granted) in &granted.tables {
+    let tables: BTreeSet<_> = granted.tables.keys().chain(granted.columns.keys()).collect();
+    for key @ (database, table) in tables {
         let on = format!("{}.{}", quoted(database), quoted(table));
-        rows.push(vec![grant(*granted, Some(Privileges::OF_TABLES), &on, id)]);
+        let whole = granted.tables.get(key).copied().unwrap_or_default();
+        rows.push(vec![match granted.columns.get(key) {
+            None => grant(whole, Some(Privileges::OF_TABLES), &on, id),
+            Some(columns) => grant_of(&with_columns(whole, columns), whole, &on, id),
+        }]);
     }
     for ((kind, database, name), granted) in &granted.routines {
         let on = format!("{} {}.{}", kind.name(), quoted(database), quoted(name));

@@ -79,7 +79,16 @@ pub enum PrivilegeList {
     /// ALL PRIVILEGES.
     All,
     /// The privileges listed.
-    These(Vec<Privilege>),
+    These(Vec<NamedPrivilege>),
+}
+
+/// A privilege of GRANT or REVOKE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedPrivilege {
+    /// The privilege.
+    pub privilege: Privilege,
+    /// The columns that it covers; empty for the whole level.
+    pub columns: Vec<Ident>,
 }
 
 /// GRANT.

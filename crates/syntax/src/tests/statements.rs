@@ -141,14 +141,18 @@ fn accounts_have_hosts_and_passwords() {
 #[test]
 fn grants_have_privileges_and_a_level() {
     use crate::Privilege::{CreateTemporaryTables, GrantOption, ReplicationClient, Select};
-    use crate::ast::{GrantLevel, PrivilegeList};
+    use crate::ast::{GrantLevel, NamedPrivilege, PrivilegeList};
+    let whole = |privileges: [crate::Privilege; 2]| {
+        let named = privileges.map(|privilege| NamedPrivilege { privilege, columns: Vec::new() });
+        PrivilegeList::These(named.into())
+    };
     let of = |sql: &str| match kind(sql) {
         StatementKind::Grant(grant) => *grant,
         other => panic!("{sql}: {other:?}"),
     };
     let grant =
         of("GRANT select, Create Temporary Tables, usage ON `a\\_b`.* TO x, 'y'@'h' WITH GRANT OPTION");
-    assert_eq!(grant.privileges, PrivilegeList::These(vec![Select, CreateTemporaryTables]));
+    assert_eq!(grant.privileges, whole([Select, CreateTemporaryTables]));
     let GrantLevel::Database(Some(name)) = &grant.level else { panic!("{:?}", grant.level) };
     assert_eq!((name.value.as_str(), grant.accounts.len(), grant.with_grant_option), ("a\\_b", 2, true));
     assert_eq!(of("GRANT ALL PRIVILEGES ON *.* TO x").level, GrantLevel::Global);
@@ -159,7 +163,15 @@ fn grants_have_privileges_and_a_level() {
     let StatementKind::Revoke(revoke) = kind("REVOKE GRANT OPTION, REPLICATION CLIENT ON t FROM x") else {
         panic!()
     };
-    assert_eq!(revoke.privileges, PrivilegeList::These(vec![GrantOption, ReplicationClient]));
+    assert_eq!(revoke.privileges, whole([GrantOption, ReplicationClient]));
+    let PrivilegeList::These(named) = of("GRANT INSERT, SELECT (a, `b c`) ON t TO x").privileges else {
+        panic!()
+    };
+    let columns = |at: usize| named[at].columns.iter().map(|name| name.value.as_str()).collect::<Vec<_>>();
+    assert_eq!((columns(0), columns(1), named[1].privilege), (vec![], vec!["a", "b c"], Select));
+    for wrong in ["DELETE (a)", "ALL (a)", "USAGE (a)", "SELECT ()"] {
+        assert!(parse(&format!("GRANT {wrong} ON t TO x")).is_err(), "{wrong}");
+    }
     let StatementKind::Revoke(revoke) = kind("REVOKE ALL, GRANT OPTION FROM x") else { panic!() };
     assert_eq!((revoke.level, revoke.if_exists), (None, false));
     assert!(

@@ -1,11 +1,11 @@
 //! Moves a subquery's tables into the block around it.
 
+use crate::authority::TableRights;
 use crate::binder::dependency::{is_exact, unique_keys};
 use crate::bound::merge::{empty_block, map_tree};
 use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, JoinTree, MAX_RELATIONS, Relation, RelationSource,
 };
-use leafline_syntax::Privileges;
 
 use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind, Subquery, SubqueryUse, build, conjuncts};
 use leafline_types::{ExprType, SqlType};
@@ -88,7 +88,7 @@ pub(super) fn add_relation(block: &mut BoundSelect, source: RelationSource, type
         lock: None,
         view: None,
         generated: Default::default(),
-        granted: Privileges::EVERYTHING,
+        granted: TableRights::EVERYTHING,
     });
     position
 }

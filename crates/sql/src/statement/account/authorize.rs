@@ -356,8 +356,12 @@ impl PrivilegeCheck<'_> {
     fn of_locked_table(&self, table: &TableName) -> Result<(), MysqlError> {
         let own = self.session.own_table_named(table).is_some();
         let Some(database) = self.database(table).filter(|_| !own) else { return Ok(()) };
-        self.session.login.access.check_database(Privilege::LockTables, database)?;
-        self.of_name(Privilege::Select, table)
+        let access = &self.session.login.access;
+        access.check_database(Privilege::LockTables, database)?;
+        match access.rights_on(database, &table.name.value).somewhere().has(Privilege::Select) {
+            true => Ok(()),
+            false => Err(access.table_denied(Privilege::Select.name(), &table.name.value)),
+        }
     }
 
     /// Checks that the session may see the statements of all accounts, on which advice is based. Each statement that advice
@@ -385,8 +389,17 @@ impl PrivilegeCheck<'_> {
         }
     }
 
+    /// Checks that the session may see the definition of a table or view: privileges on single columns do not suffice.
     fn of_shown_definition(&self, table: &TableName) -> Result<(), MysqlError> {
         self.of_seen_table("SHOW", table)?;
+        let access = &self.session.login.access;
+        let of_table = Privileges::OF_TABLES | Privilege::GrantOption;
+        if self.session.own_table_named(table).is_none()
+            && let Some(database) = self.database(table)
+            && !access.on_table(database, &table.name.value).has_any(of_table)
+        {
+            return Err(access.table_denied("SHOW", &table.name.value));
+        }
         match self.view(table) {
             Some(_) => self.of_table(Privilege::Select | Privilege::ShowView, table),
             None => Ok(()),

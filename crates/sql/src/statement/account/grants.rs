@@ -3,6 +3,7 @@
 //! The grantor must hold the granted privileges, and GRANT OPTION, at the same level. Each statement changes all accounts that
 //! it names, or none.
 
+use super::column_grants::{NamedColumns, take_from_columns};
 use super::users::{check_may_change, check_not_damaged, this_second};
 use crate::accounts::set::{Account, AccountSet, TableGrant, routine_name};
 use crate::accounts::{Access, Accounts};
@@ -63,7 +64,11 @@ impl Level {
     /// 3619, 1221 and 1144 for privileges that cannot be granted at this level.
     fn named(&self, list: &PrivilegeList) -> Result<Privileges, MysqlError> {
         let PrivilegeList::These(list) = list else { return Ok(self.all()) };
-        let named: Privileges = list.iter().copied().collect();
+        if !matches!(self, Level::Table(..)) && list.iter().any(|named| !named.columns.is_empty()) {
+            return Err(MysqlError::illegal_grant_for_table());
+        }
+        let whole = list.iter().filter(|named| named.columns.is_empty());
+        let named: Privileges = whole.map(|named| named.privilege).collect();
         let foreign = named - self.all() - Privileges::of(Privilege::GrantOption);
         if let Some(dynamic) = foreign.iter().find(|privilege| privilege.reach() == Reach::Dynamic) {
             return Err(MysqlError::illegal_privilege_level(dynamic.name()));
@@ -76,6 +81,14 @@ impl Level {
                 Err(MysqlError::illegal_grant_for_table())
             }
             _ => Ok(named),
+        }
+    }
+
+    /// The database and name of the table.
+    fn table(&self) -> Option<(&str, &str)> {
+        match self {
+            Level::Table(database, table) => Some((database, table)),
+            _ => None,
         }
     }
 
@@ -108,7 +121,11 @@ impl Level {
                     return Err(MysqlError::access_denied(account.user, account.host, "YES"));
                 }
                 Level::Databases(pattern) => return Err(access.database_denied(pattern)),
-                Level::Table(_, table) => return Err(access.table_denied(&missing.to_string(), table)),
+                Level::Table(_, table) => {
+                    // Errors call the right to grant by the statement's name.
+                    let missing = missing.to_string().replace(Privilege::GrantOption.name(), "GRANT");
+                    return Err(access.table_denied(&missing, table));
+                }
                 Level::Routine(kind, database, name) => {
                     let missing = missing.iter().next().unwrap_or(Privilege::GrantOption);
                     return access.check_routine(missing, *kind, database, name);
@@ -139,12 +156,16 @@ impl Accounts {
         check_not_damaged(&set)?;
         let level = Level::of(session, &grant.level)?;
         let mut named = level.named(&grant.privileges)?;
+        let columns = NamedColumns::of(&grant.privileges);
         if let PrivilegeList::All = grant.privileges {
             // ALL means only those dynamic privileges that the session may grant, as in MySQL.
             named = Accounts::of_dynamic_grantable(&session.login.access, named);
         }
         level.check(&session.login.access, named)?;
-        check_names(session, &level, named)?;
+        columns.check_some(&session.login.access, level.table())?;
+        check_names(session, &level, named | columns.privileges())?;
+        let columns = columns.defined(session, level.table())?;
+        columns.check(&session.login.access, level.table())?;
         if grant.with_grant_option {
             named |= Privilege::GrantOption.into();
         }
@@ -155,6 +176,7 @@ impl Accounts {
                 return Err(MysqlError::cannot_create_user_by_grant());
             }
             add(&mut set, session, &id, (&level, named));
+            columns.add(&mut set, session, (&id, level.table()));
         }
         self.put(set, &alone)
     }
@@ -178,6 +200,8 @@ impl Accounts {
             Some(level) => level.named(&revoke.privileges)?,
             None => Privileges::EVERYTHING,
         };
+        let columns = NamedColumns::of(&revoke.privileges);
+        columns.check_some(&session.login.access, level.as_ref().and_then(Level::table))?;
         match (&level, &revoke.privileges) {
             (Some(level @ Level::Everything), PrivilegeList::All) => {
                 let named = Accounts::of_dynamic_grantable(&session.login.access, named);
@@ -202,7 +226,8 @@ impl Accounts {
                     take_all(&mut set, &id);
                     Ok(())
                 }
-                (Some(level), true) => take(&mut set, &id, (level, named)),
+                (Some(level), true) => take(&mut set, &id, (level, named))
+                    .and_then(|()| columns.take(&mut set, (&id, level.table()))),
             };
             match removed {
                 Err(error) if revoke.if_exists => session.warnings.warn(error),
@@ -381,13 +406,16 @@ fn take(
         }
         Level::Table(database, table) => {
             let key = (id.clone(), database.clone(), table.clone());
-            let Some(grant) = set.tables.get_mut(&key) else {
+            if !set.tables.contains_key(&key) && !set.columns.contains_key(&key) {
                 return Err(MysqlError::no_such_table_grant(&id.user, &id.host, table));
-            };
-            grant.privileges = grant.privileges - named;
-            if grant.privileges.is_empty() {
-                set.tables.remove(&key);
             }
+            if let Some(grant) = set.tables.get_mut(&key) {
+                grant.privileges = grant.privileges - named;
+                if grant.privileges.is_empty() {
+                    set.tables.remove(&key);
+                }
+            }
+            take_from_columns(set, &key, |_| named);
         }
         Level::Routine(kind, database, name) => {
             let key = (id.clone(), routine_name(*kind, database, name));
@@ -410,5 +438,6 @@ fn take_all(set: &mut AccountSet, id: &AccountId) {
     }
     set.databases.retain(|(of, _), _| of != id);
     set.tables.retain(|(of, ..), _| of != id);
+    set.columns.retain(|(of, ..), _| of != id);
     set.routines.retain(|(of, _), _| of != id);
 }

@@ -5,11 +5,13 @@
 //! | `authorize` | the check of a statement's privileges before it runs |
 //! | `users` | CREATE USER, ALTER USER, DROP USER, RENAME USER, SET PASSWORD |
 //! | `grants` | GRANT and REVOKE |
+//! | `column_grants` | their column lists |
 //! | `roles` | statements about roles |
 //! | `role_grants` | the rules that these share with CREATE USER |
 //! | `restored` | INSERT into the grant tables |
 
 mod authorize;
+mod column_grants;
 mod grants;
 mod restored;
 mod role_grants;
