@@ -71,7 +71,7 @@ pub(crate) use eval::operand as eval_operand;
 pub(crate) use eval::value_of;
 pub use eval::{
     Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_first, evaluate_row, evaluate_scalar,
-    evaluate_some, row_passes, truth,
+    evaluate_some, integer_of, row_passes, truth,
 };
 pub use function::{Function, Volatility};
 pub use ir::{

@@ -6,6 +6,7 @@
 //! | `batch`            | every node for a batch; falls back on `row`'s rules value by value        |
 //! | `operand`          | conversion of values to the domain of a comparison, truth                 |
 //! | `arithmetic`       | arithmetic on two values                                                  |
+//! | `integers`         | the part of `row` for signed integers, without a context                  |
 //! | `lanes`, `*_batch` | loops over native values                                                  |
 //! | `subquery`         | subqueries                                                                |
 //! | `subset`           | which expressions must be evaluated for some rows only, and doing so      |
@@ -15,6 +16,7 @@ mod arithmetic;
 mod arithmetic_batch;
 mod batch;
 mod compare_batch;
+mod integers;
 mod lanes;
 pub(crate) mod operand;
 mod program;
@@ -36,6 +38,7 @@ use leafline_types::column::{Batch, ColumnBuilder, byte_len_at};
 use leafline_types::error::MysqlError;
 use leafline_types::value::Value;
 
+pub use integers::integer_of;
 pub use operand::truth;
 pub(crate) use row::value_of;
 pub use selection::Selection;

@@ -8,28 +8,33 @@ use super::frame::Frame;
 use crate::evaluate::bound_value;
 use crate::program_code::Slot;
 use crate::session::{Now, Session};
-use leafline_expr::{
-    ArithmeticOp, CompareDomain, EvalContext, Expr, ExprKind, SqlMode, evaluate_condition, evaluate_scalar,
-};
+use leafline_expr::{EvalContext, Expr, ExprKind, SqlMode, evaluate_condition, evaluate_scalar};
 use leafline_planner::binder::{BindContext, bind_scalar};
 use leafline_types::convert::{StoreContext, dated, store_cast};
 use leafline_types::memory::MemoryBudget;
 use leafline_types::{MysqlError, SqlType, Value};
+use std::cell::Cell;
 use std::slice;
 use std::sync::Arc;
 
 /// The facts about the session that the evaluations of many steps share.
 pub(crate) struct Surroundings {
     /// The session's mode.
-    pub(crate) mode: SqlMode,
-    /// The time, for expressions that do not depend on it.
-    pub(crate) now: Now,
+    mode: SqlMode,
+    /// The time, for expressions that do not depend on it; read when it is needed.
+    now: Cell<Option<Now>>,
 }
 
 impl Surroundings {
     /// The facts as they are now.
     pub(crate) fn of(session: &Session) -> Surroundings {
-        Surroundings { mode: session.settings.evaluation_mode(), now: session.now() }
+        Surroundings { mode: session.settings.evaluation_mode(), now: Cell::new(None) }
+    }
+
+    fn now(&self, session: &Session) -> Now {
+        let now = self.now.get().unwrap_or_else(|| session.now());
+        self.now.set(Some(now));
+        now
     }
 }
 
@@ -49,11 +54,6 @@ pub(crate) fn value(
     number: usize,
     (around, used): (&Surroundings, Use),
 ) -> Result<(Value, SqlType), MysqlError> {
-    if let Some(Some(expr)) = frame.plans.expressions.get(number)
-        && let Some(integer) = integer(expr, &frame.slots)
-    {
-        return Ok((Value::Int(integer), SqlType::BIGINT));
-    }
     match kept(session, frame, number)? {
         Ok(expr) => {
             let value = with_context(session, &frame.slots, around, used, |cx| evaluate_scalar(&expr, cx))?;
@@ -74,12 +74,6 @@ pub(crate) fn holds(
     number: usize,
     around: &Surroundings,
 ) -> Result<bool, MysqlError> {
-    if let Some(Some(expr)) = frame.plans.expressions.get(number)
-        && let ExprKind::Compare { op, left, right, domain: CompareDomain::Integer } = &expr.kind
-        && let (Some(left), Some(right)) = (integer(left, &frame.slots), integer(right, &frame.slots))
-    {
-        return Ok(op.holds(left.cmp(&right)));
-    }
     match kept(session, frame, number)? {
         Ok(expr) => with_context(session, &frame.slots, around, Use::Tested, |cx| {
             evaluate_condition(slice::from_ref(&*expr), &[], cx)
@@ -93,29 +87,6 @@ pub(crate) fn holds(
                 evaluate_condition(slice::from_ref(&literal), &[], cx)
             })
         }
-    }
-}
-
-/// The value of a sum, difference or product of signed integers: most loops count with these. `None` for
-/// other expressions, and for a value that is NULL or out of range.
-#[inline]
-fn integer(expr: &Expr, slots: &[Value]) -> Option<i64> {
-    match &expr.kind {
-        ExprKind::Literal(Value::Int(number)) => Some(*number),
-        ExprKind::Parameter(slot) => match slots.get(*slot) {
-            Some(Value::Int(number)) if expr.ty.sql.is_integer() => Some(*number),
-            _ => None,
-        },
-        ExprKind::Arithmetic { op, left, right } if expr.ty.sql == SqlType::BIGINT => {
-            let (left, right) = (integer(left, slots)?, integer(right, slots)?);
-            match op {
-                ArithmeticOp::Add => left.checked_add(right),
-                ArithmeticOp::Subtract => left.checked_sub(right),
-                ArithmeticOp::Multiply => left.checked_mul(right),
-                _ => None,
-            }
-        }
-        _ => None,
     }
 }
 
@@ -173,9 +144,10 @@ fn with_context<R>(
     used: Use,
     evaluate: impl FnOnce(&mut EvalContext<'_>) -> Result<R, MysqlError>,
 ) -> Result<R, MysqlError> {
-    let mut cx = EvalContext::new(around.now.local, &session.facts, &mut session.warnings, &session.cancel);
+    let now = around.now(session);
+    let mut cx = EvalContext::new(now.local, &session.facts, &mut session.warnings, &session.cancel);
     cx.parameters = slots;
-    cx.utc_now = around.now.utc;
+    cx.utc_now = now.utc;
     cx.zone = session.settings.time_zone.zone();
     cx.sql_mode = around.mode;
     cx.stores = used == Use::Stored;
@@ -194,13 +166,10 @@ pub(crate) fn converted(
     from: &SqlType,
     around: &Surroundings,
 ) -> Result<Value, MysqlError> {
-    match (&value, &slot.ty) {
-        (Value::Null, _) | (Value::Int(_), SqlType::BigInt { unsigned: false }) => return Ok(value),
-        (Value::Int(number), SqlType::Int { unsigned: false }) if i32::try_from(*number).is_ok() => {
-            return Ok(value);
-        }
-        _ => {}
+    if matches!((&value, &slot.ty), (Value::Null, _) | (Value::Int(_), SqlType::BigInt { unsigned: false })) {
+        return Ok(value);
     }
+    let dated = dated(&value, &slot.ty, around.now(session).local.date());
     let mut cx = StoreContext {
         column: &slot.name,
         charset: slot.collation.charset(),
@@ -211,7 +180,6 @@ pub(crate) fn converted(
         max_document: around.mode.max_result,
         warnings: &mut session.warnings,
     };
-    let dated = dated(&value, &slot.ty, around.now.local.date());
     store_cast(dated.as_ref().unwrap_or(&value), from, &slot.ty, true, &mut cx)
 }
 

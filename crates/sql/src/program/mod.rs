@@ -5,6 +5,7 @@
 //! | `loaded` | compiles the programs of the catalog |
 //! | `frame` | holds the state of one call |
 //! | `evaluate` | evaluates expressions of steps over the slots |
+//! | `integers` | runs steps on integers |
 //! | `conditions` | chooses the handler of a condition |
 //! | `run` | runs steps, and suspends between results |
 //! | `inner` | runs the statements of steps |
@@ -24,6 +25,7 @@ mod frame;
 mod inner;
 #[cfg(test)]
 mod inner_tests;
+mod integers;
 mod loaded;
 mod run;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::conditions;
 use super::context;
 use super::evaluate::{self, Surroundings, Use};
 use super::frame::{ActiveHandler, Frame, Target};
+use super::integers;
 use crate::program_code::StepKind;
 use crate::result::Done;
 use crate::session::{CallingStatement, Outcome, RowStream, Session, SuspendedProgram};
@@ -214,16 +215,10 @@ impl Run {
         let code = frame.code.clone();
         let around = Surroundings::of(session);
         loop {
+            integers::run(frame, &session.cancel)?;
             let Some(step) = code.steps.get(frame.at) else { return Ok(()) };
             let mark = session.warnings.mark();
             let done = match &step.kind {
-                StepKind::Jump(target) => {
-                    if *target <= frame.at {
-                        session.cancel.check()?;
-                    }
-                    frame.at = *target;
-                    continue;
-                }
                 StepKind::Clear(slot) => {
                     evaluate::put(frame, &self.memory, *slot, Value::Null).map(|()| frame.at + 1)
                 }
