@@ -79,8 +79,8 @@ pub(crate) struct CallerContext {
     pub(crate) collation: Collation,
     /// `collation_database`.
     pub(crate) database_collation: Collation,
-    /// The current database.
-    pub(crate) database: Option<String>,
+    /// The current database, if it is another than the program's.
+    pub(crate) database: Option<Option<String>>,
     /// `CURRENT_USER()`, if the definer is another one in the program.
     pub(crate) current_user: Option<String>,
     /// The rights.

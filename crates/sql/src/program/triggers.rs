@@ -30,18 +30,17 @@ pub(crate) fn triggers_of(
     table: &Arc<TableDef>,
 ) -> Result<Option<Arc<TableTriggers>>, MysqlError> {
     let catalog = session.instance.engine().catalog();
-    let defs = catalog.triggers_of(&table.database, &table.name);
+    let defs = || catalog.triggers_of(&table.database, &table.name);
+    if let Some(known) = session.kept.programs.triggers_of(table, catalog.version(), defs) {
+        return Ok(Some(known));
+    }
+    let defs = defs();
     if defs.is_empty() {
         return Ok(None);
     }
-    if let Some(known) = session.kept.programs.triggers_of(table.id)
-        && known.are(table, &defs)
-    {
-        return Ok(Some(known));
-    }
     let triggers = defs.iter().map(|def| Trigger::of(session, def, table)).collect::<Result<_, _>>()?;
     let triggers = Arc::new(TableTriggers::new(table.clone(), triggers));
-    session.kept.programs.keep_triggers(table.id, triggers.clone());
+    session.kept.programs.keep_triggers(table.id, catalog.version(), &triggers);
     Ok(Some(triggers))
 }
 

@@ -2,9 +2,10 @@
 
 use super::code::Code;
 use super::triggers::TableTriggers;
+use crate::accounts::Access;
 use crate::plans::Planned;
 use leafline_expr::Expr;
-use leafline_table::{ProgramDef, TableId};
+use leafline_table::{ProgramDef, TableDef, TableId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ struct KeptProgram {
     code: Arc<Code>,
     /// The plans of its steps; a running call has taken them.
     plans: Option<StepPlans>,
+    /// The rights of a caller, and those of the definer that were computed from them.
+    definer: Option<(Arc<Access>, Arc<Access>)>,
 }
 
 /// The programs of a session.
@@ -60,7 +63,14 @@ pub(crate) struct KeptPrograms {
     /// The bytes of their texts.
     text_bytes: usize,
     /// The triggers of tables.
-    triggers: HashMap<TableId, Arc<TableTriggers>>,
+    triggers: HashMap<TableId, KeptTriggers>,
+}
+
+/// The compiled triggers of a table.
+struct KeptTriggers {
+    /// The last version of the catalog in which the table is known to have these triggers.
+    catalog: u64,
+    triggers: Arc<TableTriggers>,
 }
 
 impl KeptPrograms {
@@ -78,7 +88,7 @@ impl KeptPrograms {
             self.triggers.clear();
             self.text_bytes = 0;
         }
-        let kept = KeptProgram { def: def.clone(), code: code.clone(), plans: None };
+        let kept = KeptProgram { def: def.clone(), code: code.clone(), plans: None, definer: None };
         let replaced = self.programs.insert(def.id, kept);
         self.text_bytes += bytes;
         self.text_bytes -= replaced.map_or(0, |replaced| replaced.code.text.len());
@@ -90,18 +100,44 @@ impl KeptPrograms {
         self.text_bytes
     }
 
-    /// Returns the triggers of a table, if they were compiled before. Their definitions may have changed since.
-    pub(crate) fn triggers_of(&self, table: TableId) -> Option<Arc<TableTriggers>> {
-        self.triggers.get(&table).cloned()
+    /// Returns the triggers that a table has in a version of the catalog, if they were compiled before. `of_table` finds their
+    /// definitions, in the order in which they fire.
+    pub(crate) fn triggers_of(
+        &mut self,
+        table: &Arc<TableDef>,
+        catalog: u64,
+        of_table: impl FnOnce() -> Vec<Arc<ProgramDef>>,
+    ) -> Option<Arc<TableTriggers>> {
+        let known = self.triggers.get_mut(&table.id)?;
+        if known.catalog != catalog {
+            if !known.triggers.are(table, &of_table()) {
+                return None;
+            }
+            known.catalog = catalog;
+        }
+        Some(known.triggers.clone())
     }
 
     /// Keeps the compiled triggers of a table, and makes room for the plans of their steps.
-    pub(crate) fn keep_triggers(&mut self, table: TableId, triggers: Arc<TableTriggers>) {
+    pub(crate) fn keep_triggers(&mut self, table: TableId, catalog: u64, triggers: &Arc<TableTriggers>) {
         if self.triggers.len() >= CAPACITY {
             self.triggers.clear();
         }
         triggers.programs().for_each(|(def, code)| self.keep(def, code));
-        self.triggers.insert(table, triggers);
+        self.triggers.insert(table, KeptTriggers { catalog, triggers: triggers.clone() });
+    }
+
+    /// Returns the rights of a program's definer, if they were computed from the same rights of a caller.
+    pub(crate) fn definer_of(&self, def: &ProgramDef, caller: &Arc<Access>) -> Option<Arc<Access>> {
+        let (known, definer) = self.programs.get(&def.id)?.definer.as_ref()?;
+        Arc::ptr_eq(known, caller).then(|| definer.clone())
+    }
+
+    /// Keeps the rights of a program's definer.
+    pub(crate) fn keep_definer(&mut self, def: &ProgramDef, caller: &Arc<Access>, definer: &Arc<Access>) {
+        if let Some(kept) = self.programs.get_mut(&def.id) {
+            kept.definer = Some((caller.clone(), definer.clone()));
+        }
     }
 
     /// Takes the plans of a program's steps for a call. A call inside a call of the same program begins

@@ -31,7 +31,7 @@ pub(crate) struct Execution {
     /// The piece of its table to read, until the scan begins; `None` for the whole table.
     piece: Option<ScanPiece>,
     /// The calls of stored functions, if the statement has any.
-    calls: Option<Calls>,
+    calls: Option<Box<Calls>>,
 }
 
 impl Execution {
@@ -103,7 +103,7 @@ impl Execution {
         transaction: &mut Transaction,
     ) -> Result<Execution, MysqlError> {
         if has_any {
-            self.calls = Some(Calls::within(session, transaction)?);
+            self.calls = Some(Box::new(Calls::within(session, transaction)?));
         }
         Ok(self)
     }

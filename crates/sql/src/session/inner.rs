@@ -14,7 +14,7 @@ use super::transaction::TransactionState;
 use super::{ClientFileState, Session, StateTracker};
 use crate::settings::Settings;
 use crate::status::SessionCounters;
-use leafline_expr::UserVariables;
+use leafline_expr::{SessionFacts, UserVariables};
 use leafline_table::ProgramDef;
 use leafline_types::{MysqlError, Warnings};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Session {
         if self.settings != outer.settings {
             self.settings.clone_from(&outer.settings);
         }
-        self.facts.clone_from(&outer.facts);
+        copy_facts(&mut self.facts, &outer.facts);
         self.objects = std::mem::take(&mut outer.objects);
         self.statement.fixed_now = Some(now);
         self.statement.stack = outer.statement.stack;
@@ -101,4 +101,33 @@ impl Session {
     pub(crate) fn is_inner(&self) -> bool {
         self.level > 0
     }
+}
+
+/// Copies facts into the buffers of others.
+fn copy_facts(into: &mut SessionFacts, from: &SessionFacts) {
+    let SessionFacts {
+        version,
+        database,
+        user,
+        current_user,
+        current_role,
+        connection_id,
+        last_insert_id,
+        row_count,
+        found_rows,
+        warning_count,
+        error_count,
+        query_attributes,
+        locks,
+    } = into;
+    version.clone_from(&from.version);
+    database.clone_from(&from.database);
+    user.clone_from(&from.user);
+    current_user.clone_from(&from.current_user);
+    current_role.clone_from(&from.current_role);
+    query_attributes.clone_from(&from.query_attributes);
+    locks.clone_from(&from.locks);
+    (*connection_id, *last_insert_id) = (from.connection_id, from.last_insert_id);
+    (*row_count, *found_rows) = (from.row_count, from.found_rows);
+    (*warning_count, *error_count) = (from.warning_count, from.error_count);
 }
