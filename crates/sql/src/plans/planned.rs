@@ -149,6 +149,14 @@ impl Work {
         }
     }
 
+    /// The plan and the columns of a query that returns the rows of the plan unchanged.
+    fn query(&self) -> Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)> {
+        match self {
+            Work::Select { plan, columns, window: None } => Some((plan, columns)),
+            _ => None,
+        }
+    }
+
     /// The plan of the rows that the statement reads.
     pub(crate) fn plan(&self) -> Option<&Plan> {
         match self {
@@ -170,16 +178,24 @@ impl Planned {
 
     /// The plan, if the statement is a query that returns the rows of the plan unchanged.
     pub(crate) fn query(&self) -> Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)> {
-        match &*self.work {
-            Work::Select { plan, columns, window: None } => Some((plan, columns)),
-            _ => None,
-        }
+        self.work.query()
     }
 
-    /// The point plan of a query without subqueries, common tables and warnings.
+    /// The point plan of a query without subqueries, common tables and warnings. Its rows may go into variables.
     pub(crate) fn point_query(&self) -> Option<(&PointRows, &Arc<[ColumnMeta]>)> {
-        let (plan, columns) = self.query().filter(|_| self.is_plain())?;
-        plan.point_rows().map(|rows| (rows, columns))
+        let (plan, columns) = match &*self.work {
+            Work::Into { work, into: Into::Variables(_) } => work.query(),
+            work => work.query(),
+        }?;
+        plan.point_rows().filter(|_| self.is_plain()).map(|rows| (rows, columns))
+    }
+
+    /// The target of a query's rows, if they do not go to the client.
+    pub(crate) fn into(&self) -> Option<&Into> {
+        match &*self.work {
+            Work::Into { into, .. } => Some(into),
+            _ => None,
+        }
     }
 
     /// True if the tables of the plan are in `now` as they were in `catalog`.

@@ -201,7 +201,7 @@ fn assign(
 ) -> Result<(), MysqlError> {
     match target {
         VariableTarget::User(name) => session.set_user_variable(name, value, &ty),
-        VariableTarget::Local(name) => session.assign_local(name, value, ty),
+        VariableTarget::Local(name) => session.assign_local(name, value, ty.sql),
     }
 }
 

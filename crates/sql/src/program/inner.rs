@@ -8,11 +8,11 @@ use super::evaluate::{self, Surroundings};
 use super::frame::Frame;
 use super::run::{Next, Run};
 use crate::program_code::{Code, StatementCode};
-use crate::properties::{Commits, Diagnostics, Runs, properties};
+use crate::properties::{Commits, Diagnostics, Properties, Runs, properties};
 use crate::session::{Outcome, ProgramStep, Session};
 use leafline_syntax::ast::StatementKind;
 use leafline_types::error::errno;
-use leafline_types::{MysqlError, Value, WarningLevel, WarningsMark};
+use leafline_types::{MysqlError, SqlType, Value, WarningLevel, WarningsMark};
 use std::sync::Arc;
 
 impl Run {
@@ -93,10 +93,10 @@ impl Run {
         let mark = session.warnings.mark();
         self.statement_mark = mark;
         let step = ProgramStep { handled, ..step_of(written) };
-        session.begin_program_step(text, step);
-        let outcome = run_kept(session, frame, (code, written, number), &parameters);
-        let (outcome, step) = session.finish_program_step(outcome, text);
         let properties = properties(&written.statement.kind);
+        session.begin_program_step(text, step);
+        let outcome = run_kept(session, frame, (code, written, number), (&properties, &parameters));
+        let (outcome, step) = session.finish_program_step(outcome, text);
         if properties.diagnostics == Diagnostics::Own {
             let uses_tables =
                 properties.commits == Commits::First || step.as_ref().is_some_and(|step| step.uses_tables);
@@ -104,17 +104,30 @@ impl Run {
                 session.warnings.drop_before(mark);
             }
         }
-        if step.as_ref().is_some_and(|step| !step.assigned.is_empty()) {
+        let assigned = step.map_or_else(Vec::new, |step| step.assigned);
+        if !assigned.is_empty() {
             check_computed(session, mark)?;
-        }
-        let around = Surroundings::of(session);
-        for (name, value, ty) in step.into_iter().flat_map(|step| step.assigned) {
-            let slot = written.names.find(None, &name.value).and_then(|at| written.slots.get(at));
-            let slot = slot.ok_or_else(|| MysqlError::undeclared_variable(&name.value))?;
-            let Some(frame) = self.frames.last_mut() else { break };
-            evaluate::assign(session, (frame, &self.memory), *slot, (value, &ty.sql), &around)?;
+            self.assign_parameters(session, written, assigned)?;
         }
         outcome
+    }
+
+    /// Assigns values to the slots that are these parameters of a statement.
+    fn assign_parameters(
+        &mut self,
+        session: &mut Session,
+        written: &StatementCode,
+        assigned: Vec<(usize, Value, SqlType)>,
+    ) -> Result<(), MysqlError> {
+        let Some(frame) = self.frames.last_mut() else { return Ok(()) };
+        let around = Surroundings::of(session);
+        for (parameter, value, ty) in assigned {
+            let Some(slot) = written.slots.get(parameter) else {
+                return Err(MysqlError::internal("an assigned parameter that is no variable"));
+            };
+            evaluate::assign(session, (&mut *frame, &self.memory), *slot, (value, &ty), &around)?;
+        }
+        Ok(())
     }
 
     /// Lets a handler take the warnings of the statement that ran last; returns whether one does.
@@ -203,10 +216,9 @@ fn run_kept(
     session: &mut Session,
     frame: &mut Frame,
     (code, written, number): (&Arc<Code>, &StatementCode, usize),
-    parameters: &[Value],
+    (properties, parameters): (&Properties<'_>, &[Value]),
 ) -> Result<Outcome, MysqlError> {
     let statement = &written.statement;
-    let properties = properties(&statement.kind);
     if properties.runs != Runs::Planned {
         return session.run_statement(statement, &code.text, parameters);
     }

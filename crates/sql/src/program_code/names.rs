@@ -56,11 +56,16 @@ impl Names {
                 (Some(known), Some(row)) => known.eq_ignore_ascii_case(row),
                 _ => false,
             };
-            same_row
-                && (known.name.eq_ignore_ascii_case(name) || known.name.to_lowercase() == name.to_lowercase())
+            same_row && is_same(&known.name, name)
         });
         found.map(|known| known.number)
     }
+}
+
+/// Compares names without case.
+fn is_same(known: &str, name: &str) -> bool {
+    let are_plain = known.is_ascii() && name.is_ascii();
+    known.eq_ignore_ascii_case(name) || !are_plain && known.to_lowercase() == name.to_lowercase()
 }
 
 impl LocalLookup for Names {

@@ -35,6 +35,7 @@ impl Session {
     #[cold]
     fn break_off(&mut self, panic: &(dyn Any + Send)) -> MysqlError {
         self.is_broken = true;
+        self.program_step = None;
         // The rollback may panic, too, over state that the first panic left; then the locks stay until the
         // instance ends.
         let _ = catch_unwind(AssertUnwindSafe(|| {

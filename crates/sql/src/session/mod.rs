@@ -377,7 +377,11 @@ impl Session {
 
     /// Ends a statement after its last row was read or its rows were dropped.
     pub(crate) fn statement_ended(&mut self) {
-        self.end_statement(false);
+        // The rows were those of a program's statement: the statement that called the program goes on.
+        match self.program_step {
+            Some(_) => self.end_step(),
+            None => self.end_statement(false),
+        }
     }
 
     fn end_statement(&mut self, is_point_read: bool) {

@@ -210,6 +210,31 @@ impl RowStream {
         next
     }
 
+    /// Reads the rows up to the second one. Returns the first one, and whether there are more.
+    ///
+    /// # Errors
+    /// The errors of [`next_within`](Self::next_within).
+    pub(crate) fn first_row(
+        &mut self,
+        session: &mut Session,
+    ) -> Result<(Option<Vec<Value>>, bool), MysqlError> {
+        if let Source::Whole(chunk) = &self.source
+            && let ChunkValues::Rows(block) = &chunk.values
+        {
+            let row = || (0..self.columns.len()).map(|column| block.get(0, column).to_value()).collect();
+            return Ok(((block.rows() > 0).then(row), block.rows() > 1));
+        }
+        let types = self.types();
+        let (mut first, mut has_more): (Option<Vec<Value>>, bool) = (None, false);
+        while let Some(batch) = self.next_within(session)?.filter(|_| !has_more) {
+            has_more = batch.rows > 1 || first.is_some();
+            first.get_or_insert_with(|| {
+                batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, 0, ty)).collect()
+            });
+        }
+        Ok((first, has_more))
+    }
+
     /// The next rows like [`next_batch`](Self::next_batch), in whichever form they have.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::result::{ColumnMeta, RowSet, column};
 use crate::session_entry::StatementText;
 use leafline_planner::binder::LocalLookup;
 use leafline_syntax::ast::{Ident, Span};
-use leafline_types::{ExprType, MysqlError, Value, Warning, Warnings};
+use leafline_types::{ExprType, MysqlError, SqlType, Value, Warning, Warnings};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,8 +24,9 @@ pub(crate) struct ProgramStep {
     pub(crate) types: Arc<[ExprType]>,
     /// The place of the statement in the program's text.
     pub(crate) span: Span,
-    /// The values that the statement has assigned to variables of the program.
-    pub(crate) assigned: Vec<(Ident, Value, ExprType)>,
+    /// The values that the statement has assigned to variables of the program: the number of the parameter, and the type of the
+    /// value.
+    pub(crate) assigned: Vec<(usize, Value, SqlType)>,
     /// In a handler: the condition that it handles, and the diagnostics when it began.
     pub(crate) handled: Option<Arc<(Warning, Warnings)>>,
     /// Whether the statement uses tables, so that it clears the diagnostics of the statement before.
@@ -64,19 +65,15 @@ impl Session {
         }
     }
 
-    /// Assigns a value to a variable of the program.
+    /// Assigns a value to a variable of the program, when the statement has ended.
     ///
     /// # Errors
-    /// 1327 outside of programs.
-    pub(crate) fn assign_local(
-        &mut self,
-        name: &Ident,
-        value: Value,
-        ty: ExprType,
-    ) -> Result<(), MysqlError> {
-        let undeclared = || MysqlError::undeclared_variable(&name.value);
-        let step = self.program_step.as_mut().ok_or_else(undeclared)?;
-        step.assigned.push((name.clone(), value, ty));
+    /// 1327 outside of programs, and for a variable that the program does not have.
+    pub(crate) fn assign_local(&mut self, name: &Ident, value: Value, ty: SqlType) -> Result<(), MysqlError> {
+        let step = self.program_step.as_mut();
+        let found = step.and_then(|step| Some((step.names.local(None, &name.value)?, step)));
+        let (parameter, step) = found.ok_or_else(|| MysqlError::undeclared_variable(&name.value))?;
+        step.assigned.push((parameter, value, ty));
         Ok(())
     }
 

@@ -380,8 +380,18 @@ impl Session {
         }
         if let Some(rows) = self.read_point(planned, parameters)? {
             planned.tell_uses(self);
-            self.count_point_read(&planned.digest, &planned.facts, rows.whole_rows());
-            return Ok(Some(Outcome::Rows(rows)));
+            let count = rows.whole_rows();
+            let outcome = match planned.into() {
+                Some(into) => {
+                    let done = self.select_into(rows, into);
+                    Outcome::Done(done.inspect_err(|_| {
+                        self.count_towards(&planned.digest, Some(&planned.facts), None);
+                    })?)
+                }
+                None => Outcome::Rows(rows),
+            };
+            self.count_point_read(&planned.digest, &planned.facts, count);
+            return Ok(Some(outcome));
         }
         if !planned.is_good_for(self, parameters) {
             return Ok(None);
@@ -403,8 +413,11 @@ impl Session {
     /// Prepares the run of a planned statement: makes its plan visible to EXPLAIN FOR CONNECTION and counts it for its digest.
     pub(in crate::statement) fn begin_planned(&mut self, planned: &Planned) {
         if !matches!(*planned.work, Work::Explain { .. }) {
-            let (work, parts) = (planned.work.clone(), planned.parts.clone());
-            self.entry.set_plan(RunningPlan { work, parts, explainable: planned.explainable });
+            // While functions and triggers run, the session shows the plan of the statement that called them.
+            if !self.is_inner() {
+                let (work, parts) = (planned.work.clone(), planned.parts.clone());
+                self.entry.set_plan(RunningPlan { work, parts, explainable: planned.explainable });
+            }
             planned.tell_uses(self);
         }
         let estimated = match &*planned.work {

@@ -5,7 +5,7 @@ use crate::session::{RowStream, Session};
 use crate::text_file;
 use leafline_syntax::TextFormat;
 use leafline_syntax::ast::{Into, VariableTarget};
-use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, TextColumns, Value, value_at};
+use leafline_types::{Charset, Coercibility, ExprType, MysqlError, TextColumns};
 use std::io::Write as _;
 
 impl Session {
@@ -86,25 +86,19 @@ impl Session {
         mut rows: RowStream,
         variables: &[VariableTarget],
     ) -> Result<Done, MysqlError> {
-        let types = rows.types();
-        let collations: Vec<Collation> = rows.columns().iter().map(|column| column.collation).collect();
-        let (mut first, mut has_more): (Option<Vec<Value>>, bool) = (None, false);
-        while let Some(batch) = rows.next_within(self)?.filter(|_| !has_more) {
-            has_more = batch.rows > 1 || first.is_some();
-            first.get_or_insert_with(|| {
-                batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, 0, ty)).collect()
-            });
-        }
+        let columns = rows.columns().clone();
+        let (first, has_more) = rows.first_row(self)?;
         let Some(values) = first else {
             self.warnings.warn(MysqlError::no_data());
             return Ok(Done::default());
         };
-        for ((name, value), (ty, collation)) in
-            variables.iter().zip(values).zip(types.into_iter().zip(collations))
-        {
-            let ty = ExprType::string(ty, true, collation, Coercibility::Implicit);
+        for ((name, value), column) in variables.iter().zip(values).zip(columns.iter()) {
+            let ty = column.value_type();
             match name {
-                VariableTarget::User(name) => self.set_user_variable(name, value, &ty)?,
+                VariableTarget::User(name) => {
+                    let ty = ExprType::string(ty, true, column.collation, Coercibility::Implicit);
+                    self.set_user_variable(name, value, &ty)?;
+                }
                 VariableTarget::Local(name) => self.assign_local(name, value, ty)?,
             }
         }
