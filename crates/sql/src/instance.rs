@@ -7,6 +7,7 @@ use crate::error_log::ErrorLog;
 use crate::events::EventScheduler;
 use crate::index_uses::IndexUses;
 use crate::machine::{LEAST_SERVER_MEMORY, default_server_memory};
+use crate::program_code::SharedPrograms;
 use crate::resource_group::ResourceGroups;
 use crate::session_entry::{SessionEntry, SessionKind};
 use crate::settings::CompressionAlgorithms;
@@ -110,6 +111,7 @@ pub struct Instance {
     /// Version of `known_device`.
     device_version: AtomicU64,
     index_uses: IndexUses,
+    programs: SharedPrograms,
     user_locks: Arc<UserLocks>,
     opened: Instant,
 }
@@ -193,6 +195,7 @@ impl Instance {
             device_version: AtomicU64::new(0),
             upkeep: OnceLock::new(),
             index_uses: IndexUses::default(),
+            programs: SharedPrograms::default(),
             user_locks: Arc::default(),
             opened: Instant::now(),
         });
@@ -411,6 +414,11 @@ impl Instance {
     /// Sampled statistics of tables.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
+    }
+
+    /// Compiled stored programs.
+    pub(crate) fn programs(&self) -> &SharedPrograms {
+        &self.programs
     }
 
     /// Digests of statements.

@@ -38,7 +38,7 @@ pub(super) fn code(session: &mut Session, def: &Arc<ProgramDef>) -> Result<Arc<C
     if let Some(code) = session.kept.programs.find(def) {
         return Ok(code);
     }
-    let code = Arc::new(compiled(session, def, Vec::new())?);
+    let code = shared(session, def)?;
     session.kept.programs.keep(def, &code);
     Ok(code)
 }
@@ -49,6 +49,20 @@ pub(super) fn code(session: &mut Session, def: &Arc<ProgramDef>) -> Result<Arc<C
 /// Errors of compiling it, such as 1074 for a type.
 pub(crate) fn check_body(session: &Session, def: &ProgramDef) -> Result<(), MysqlError> {
     compiled(session, def, Vec::new()).map(|_| ())
+}
+
+/// Returns the compiled form that all sessions share.
+///
+/// # Errors
+/// Errors of compiling it.
+fn shared(session: &Session, def: &Arc<ProgramDef>) -> Result<Arc<Code>, MysqlError> {
+    let programs = session.instance.programs();
+    if let Some(code) = programs.find(def) {
+        return Ok(code);
+    }
+    let code = Arc::new(compiled(session, def, Vec::new())?);
+    programs.keep(def, &code);
+    Ok(code)
 }
 
 /// Compiles a definition under the `sql_mode` that it was created with. `rows` are the columns of a trigger's rows: `NEW` or `OLD`,
@@ -100,7 +114,7 @@ impl Session {
         let Some(def) = catalog.program(ProgramKind::Function, database, name) else { return Ok(None) };
         let code = match self.kept.programs.find(def) {
             Some(code) => code,
-            None => Arc::new(compiled(self, def, Vec::new())?),
+            None => shared(self, def)?,
         };
         let Some(returns) = &code.returns else {
             return Err(MysqlError::internal("a stored function without a type"));
