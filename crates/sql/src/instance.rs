@@ -1,7 +1,7 @@
 //! An open database and the state that its sessions share.
 
 use crate::accounts::roles::{Active, RoleRules, mandatory_roles};
-use crate::accounts::{Access, AccountId, Accounts, Privilege};
+use crate::accounts::{Access, AccountId, Accounts, Privilege, SharedPasswordRules};
 use crate::digest::Digests;
 use crate::error_log::ErrorLog;
 use crate::events::EventScheduler;
@@ -265,6 +265,7 @@ impl Instance {
         }
         if let Some(account) = &account {
             self.check_sessions_of(account, id, &sessions)?;
+            self.accounts.count_connection(account)?;
         }
         let entry = Arc::new(SessionEntry::new(id, user, host, (account, admitted)));
         sessions.insert(id, entry.clone());
@@ -296,6 +297,11 @@ impl Instance {
         Arc::new(RoleRules { mandatory, activates_all: globals.activates_all_roles })
     }
 
+    /// The rules for passwords that system variables set.
+    pub(crate) fn password_rules(&self) -> SharedPasswordRules {
+        self.globals.read().passwords
+    }
+
     /// Returns error 1226 if an account has, besides session `id`, as many sessions as it may have.
     fn check_sessions_of(
         &self,
@@ -325,6 +331,7 @@ impl Instance {
     ) -> Result<Arc<SessionEntry>, MysqlError> {
         let mut sessions = self.sessions.lock();
         self.check_sessions_of(&account, id, &sessions)?;
+        self.accounts.count_connection(&account)?;
         let entry = Arc::new(SessionEntry::new(id, user, host, (Some(account), self.accounts.version())));
         sessions.insert(id, entry.clone());
         Ok(entry)

@@ -1,8 +1,11 @@
 //! Accounts: CREATE USER, ALTER USER, DROP USER, RENAME USER and account names.
 
-use super::ast::{AccountName, Expiry, Secret, StatementKind, UserOptions, UserSpec};
+use super::ast::{AccountName, Expiry, LockTime, OwnRule, Secret, StatementKind, UserOptions, UserSpec};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
+
+/// The greatest FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
+const MOST_FAILURES: u16 = i16::MAX as u16;
 
 impl Parser<'_> {
     pub(super) fn create_user(&mut self) -> Parsed<StatementKind> {
@@ -21,7 +24,7 @@ impl Parser<'_> {
         let mut users = self.comma_list(Self::user_spec)?;
         if self.at_words(&["DEFAULT", "ROLE"]) {
             return match (users.pop(), users.is_empty()) {
-                (Some(UserSpec { account, plugin: None, secret: None }), true) => {
+                (Some(UserSpec { account, plugin: None, secret: None, .. }), true) => {
                     self.alter_default_role(if_exists, account)
                 }
                 _ => Err(self.syntax_error()),
@@ -68,51 +71,74 @@ impl Parser<'_> {
                 self.expect_any_word(&["LOCK", "UNLOCK"])?;
             } else if self.accept_words(&["PASSWORD", "EXPIRE"]) {
                 options.expiry = Some(self.expiry()?);
-            } else if self.accept_words(&["PASSWORD", "HISTORY"])
-                || self.accept_words(&["PASSWORD", "REUSE", "INTERVAL"])
-                || self.accept_words(&["PASSWORD", "REQUIRE", "CURRENT"])
-            {
-                if !self.accept_word("DEFAULT") {
-                    return self.refuse(&format!("{verb} with rules for passwords"));
-                }
-            } else if self.at_any_word(&[
-                "COMMENT",
-                "ATTRIBUTE",
-                "FAILED_LOGIN_ATTEMPTS",
-                "PASSWORD_LOCK_TIME",
-            ]) {
-                return self.refuse(&format!("{verb} with limits of failures or attributes"));
+            } else if self.accept_words(&["PASSWORD", "HISTORY"]) {
+                options.history = Some(self.own_rule(|parser| parser.up_to(u16::MAX))?);
+            } else if self.accept_words(&["PASSWORD", "REUSE", "INTERVAL"]) {
+                options.reuse_days = Some(self.own_rule(Self::days)?);
+            } else if self.accept_words(&["PASSWORD", "REQUIRE", "CURRENT"]) {
+                options.require_current = Some(match self.accept_word("OPTIONAL") {
+                    true => OwnRule::Own(false),
+                    false if self.accept_word("DEFAULT") => OwnRule::Default,
+                    false => OwnRule::Own(true),
+                });
+            } else if self.accept_word("FAILED_LOGIN_ATTEMPTS") {
+                options.failed_logins = Some(self.up_to(MOST_FAILURES)?);
+            } else if self.accept_word("PASSWORD_LOCK_TIME") {
+                options.lock_time = Some(match self.accept_word("UNBOUNDED") {
+                    true => LockTime::Unbounded,
+                    false => LockTime::Days(self.up_to(MOST_FAILURES)?),
+                });
+            } else if self.at_any_word(&["COMMENT", "ATTRIBUTE"]) {
+                return self.refuse(&format!("{verb} with attributes"));
             } else {
                 return Ok(options);
             }
         }
     }
 
-    /// Parses the limits after WITH. The only limit per hour accepted is 0, which means none.
+    /// Parses the limits after WITH.
     fn user_limits(&mut self, options: &mut UserOptions) -> Parsed<()> {
-        const PER_HOUR: [&str; 3] =
-            ["MAX_QUERIES_PER_HOUR", "MAX_UPDATES_PER_HOUR", "MAX_CONNECTIONS_PER_HOUR"];
         let start = self.span();
         loop {
-            if self.accept_word("MAX_USER_CONNECTIONS") {
-                options.max_user_connections = Some(u32::try_from(self.integer()?).unwrap_or(u32::MAX));
-            } else if self.accept_any_word(&PER_HOUR) {
-                if self.integer()? != 0 {
-                    return self.refuse("limits per hour");
-                }
-            } else if self.span() == start {
-                return Err(self.syntax_error());
-            } else {
-                return Ok(());
-            }
+            let limit = match () {
+                () if self.accept_word("MAX_USER_CONNECTIONS") => &mut options.max_user_connections,
+                () if self.accept_word("MAX_QUERIES_PER_HOUR") => &mut options.max_queries,
+                () if self.accept_word("MAX_UPDATES_PER_HOUR") => &mut options.max_updates,
+                () if self.accept_word("MAX_CONNECTIONS_PER_HOUR") => &mut options.max_connections,
+                () if self.span() == start => return Err(self.syntax_error()),
+                () => return Ok(()),
+            };
+            *limit = Some(u32::try_from(self.integer()?).unwrap_or(u32::MAX));
         }
     }
 
+    /// DEFAULT, or an account's own rule.
+    fn own_rule<T>(&mut self, own: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<OwnRule<T>> {
+        if self.accept_word("DEFAULT") { Ok(OwnRule::Default) } else { own(self).map(OwnRule::Own) }
+    }
+
+    /// An integer, which error 1064 bounds.
+    fn up_to(&mut self, most: u16) -> Parsed<u16> {
+        let start = self.span();
+        let number = u16::try_from(self.integer()?).ok().filter(|number| *number <= most);
+        number.ok_or_else(|| self.syntax_error_at(start))
+    }
+
+    fn days(&mut self) -> Parsed<u16> {
+        let days = self.up_to(u16::MAX)?;
+        self.expect_word("DAY")?;
+        Ok(days)
+    }
+
     fn expiry(&mut self) -> Parsed<Expiry> {
-        if self.at_word("INTERVAL") {
-            return self.refuse("PASSWORD EXPIRE INTERVAL");
-        }
         Ok(match () {
+            () if self.accept_word("INTERVAL") => {
+                let start = self.span();
+                match self.days()? {
+                    0 => return Err(self.syntax_error_at(start)),
+                    days => Expiry::Days(days),
+                }
+            }
             () if self.accept_word("NEVER") => Expiry::Never,
             () if self.accept_word("DEFAULT") => Expiry::Default,
             () => Expiry::Now,
@@ -121,7 +147,7 @@ impl Parser<'_> {
 
     fn user_spec(&mut self) -> Parsed<UserSpec> {
         let account = self.account_name()?;
-        let mut user = UserSpec { account, plugin: None, secret: None };
+        let mut user = UserSpec { account, plugin: None, secret: None, replaced: None };
         if self.accept_word("IDENTIFIED") {
             if self.accept_word("WITH") {
                 user.plugin = Some(self.ident_or_string()?);
@@ -134,8 +160,11 @@ impl Parser<'_> {
                 self.expect_word("BY")?;
                 user.secret = Some(Secret::Password(self.password()?));
             }
-            if self.at_any_word(&["REPLACE", "RETAIN", "AND", "INITIAL"]) {
-                return self.refuse("changing a password with REPLACE, RETAIN or further factors");
+            if matches!(user.secret, Some(Secret::Password(_))) && self.accept_word("REPLACE") {
+                user.replaced = Some(self.string()?);
+            }
+            if self.at_any_word(&["RETAIN", "AND", "INITIAL"]) {
+                return self.refuse("changing a password with RETAIN or further factors");
             }
         } else if self.at_any_word(&["DISCARD", "ADD", "MODIFY", "DROP"]) {
             return self.refuse("ALTER USER with several authentication methods");

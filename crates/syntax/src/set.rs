@@ -173,10 +173,11 @@ impl Parser<'_> {
         }
         self.assignment_sign()?;
         let password = self.string()?;
-        if self.at_any_word(&["REPLACE", "RETAIN"]) {
-            return self.refuse("SET PASSWORD ... REPLACE");
+        let replaced = if self.accept_word("REPLACE") { Some(self.string()?) } else { None };
+        if self.at_word("RETAIN") {
+            return self.refuse("SET PASSWORD ... RETAIN");
         }
-        Ok(SetItem::Password { account, password })
+        Ok(SetItem::Password { account, password, replaced })
     }
 
     fn set_transaction(&mut self, scope: Option<VariableScope>) -> Parsed<SetItem> {

@@ -399,6 +399,9 @@ impl Parser<'_> {
             if p.accept_word("PRIVILEGES") {
                 return Ok(FlushItem::Privileges);
             }
+            if p.accept_word("USER_RESOURCES") {
+                return Ok(FlushItem::UserResources);
+            }
             if p.accept_word("SLOW") {
                 p.expect_word("LOGS")?;
                 return Ok(FlushItem::SlowLogs);
@@ -407,7 +410,7 @@ impl Parser<'_> {
             if p.accept_word("LOGS") {
                 return Ok(FlushItem::Logs);
             }
-            if p.at_any_word(&["HOSTS", "OPTIMIZER_COSTS", "USER_RESOURCES", "DES_KEY_FILE"]) {
+            if p.at_any_word(&["HOSTS", "OPTIMIZER_COSTS", "DES_KEY_FILE"]) {
                 let word = p.any_word()?;
                 return p.refuse(&format!("FLUSH {}", word.value.to_ascii_uppercase()));
             }

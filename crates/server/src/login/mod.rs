@@ -37,7 +37,7 @@ use leafline_protocol::packet::PacketStream;
 use leafline_protocol::reply::{OkPacket, put_error};
 use leafline_protocol::{WireError, capability as cap, status};
 use leafline_sql::accounts::password::{AuthPlugin, CHALLENGE_BYTES, StoredPassword, Verdict};
-use leafline_sql::accounts::{AccountId, Login};
+use leafline_sql::accounts::{AccountId, Blocked, Login};
 use leafline_sql::settings::{ConnectionFacts, TlsFacts};
 use leafline_sql::{Instance, Session};
 use leafline_types::MysqlError;
@@ -203,6 +203,9 @@ impl Gate {
                 let error = MysqlError::account_locked(&answer.user, &peer.host);
                 return Ok(Err(self.refuse(error, answer, peer)));
             }
+            Some((_, Login::Blocked(blocked))) => {
+                return Ok(Err(self.refuse(blocked_error(&blocked, answer, peer), answer, peer)));
+            }
             None => (None, StoredPassword::unknowable().map_err(WireError::Protocol)?),
         };
         let mut exchange =
@@ -220,12 +223,19 @@ impl Gate {
         // As in MySQL, a client that should have used TLS gets the error of a wrong password.
         let encrypted = exchange.packets.stream().tls().is_some();
         let comes_right = |account: &AccountId| encrypted || !instance.accounts().requires_tls(account);
+        let named = account.clone();
         let Some(account) = account.filter(|account| is_right && comes_right(account)) else {
+            let blocked =
+                named.filter(|_| !is_right).and_then(|named| instance.accounts().login_failed(&named));
+            if let Some(blocked) = blocked {
+                return Ok(Err(self.refuse(blocked_error(&blocked, answer, peer), answer, peer)));
+            }
             let using = if exchange.given.is_empty() { "NO" } else { "YES" };
             let error = MysqlError::access_denied(&answer.user, &peer.host, using);
             return Ok(Err(self.refuse(error, answer, peer)));
         };
         self.failures.succeeded(peer.address);
+        instance.accounts().login_succeeded(&account);
         let proof = match (&self.tls, password.native_hash()) {
             (Some(tls), Some(hash)) if exchange.packets.stream().tls().is_some() => {
                 tls.proof(hash, &exchange.challenge)
@@ -248,6 +258,12 @@ impl Gate {
         (self.log)(&line);
         error
     }
+}
+
+/// Returns error 3955 for an account that failed logins have locked.
+fn blocked_error(blocked: &Blocked, answer: &HandshakeResponse, peer: &Peer) -> MysqlError {
+    let Blocked { days, remaining, failures } = blocked;
+    MysqlError::account_blocked(&answer.user, &peer.host, days, remaining, failures)
 }
 
 /// Why the exchange about a password fails.

@@ -10,6 +10,7 @@
 use super::host::{ClientHost, LOCALHOST};
 use super::roles::{Active, RoleRules, listed};
 use super::set::{AccountSet, RoutineName, literal_name, routine_name};
+use super::usage::HourlyLimits;
 use crate::like::like_exactly;
 use crate::system_names;
 use leafline_planner::{Authority, TableRights, definer_of};
@@ -55,6 +56,8 @@ struct Rights {
     routines: BTreeMap<RoutineName, Privileges>,
     /// True if nothing is allowed until the password is changed.
     expired: bool,
+    /// Limits per hour.
+    limits: HourlyLimits,
 }
 
 impl Rights {
@@ -145,11 +148,12 @@ impl Access {
             tables: BTreeMap::new(),
             routines: BTreeMap::new(),
             expired: false,
+            limits: HourlyLimits::default(),
         };
         let mut roles = Vec::new();
         if let Some((own, known)) = own.zip(set.accounts.get(account)) {
             (rights.global, rights.grantable) = (known.global, known.grantable);
-            rights.expired = known.expired;
+            (rights.expired, rights.limits) = (known.expired, known.limits);
             own(&mut rights);
             roles = active_roles(set, account, (active, rules));
             set.roles.reached(&roles).iter().for_each(|role| rights.add_role(role));
@@ -240,6 +244,13 @@ impl Access {
     /// True if the password has to be changed first.
     pub(crate) fn is_expired(&self) -> bool {
         self.rights.as_ref().is_some_and(|rights| rights.expired)
+    }
+
+    /// The limits per hour of the account's statements; `None` without any.
+    #[inline]
+    pub(crate) fn statement_limits(&self) -> Option<HourlyLimits> {
+        let limits = self.rights.as_ref().map(|rights| rights.limits);
+        limits.filter(|limits| limits.counts_statements())
     }
 
     /// The account that a name in a statement refers to.

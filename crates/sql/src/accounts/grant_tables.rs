@@ -12,6 +12,7 @@ pub(crate) const DATABASES: &str = "db";
 pub(crate) const TABLES: &str = "tables_priv";
 pub(crate) const DYNAMIC: &str = "global_grants";
 pub(crate) const COLUMNS: &str = "columns_priv";
+pub(crate) const HISTORY: &str = "password_history";
 pub(crate) const ROUTINES: &str = "procs_priv";
 pub(crate) const ROLE_EDGES: &str = "role_edges";
 pub(crate) const DEFAULT_ROLES: &str = "default_roles";
@@ -21,6 +22,9 @@ pub(crate) const DEFAULT_ROLES: &str = "default_roles";
 pub(crate) const MAX_HOST: usize = 60;
 /// Greatest length of a user name, in characters.
 pub(crate) const MAX_USER: usize = 32;
+
+/// Number of columns of `user` behind the privileges on roles: the rules for passwords.
+pub(crate) const RULE_COLUMNS: usize = 4;
 
 /// Number of columns of `user` between the privileges and the password: MySQL's columns of TLS and limits.
 pub(crate) const TRANSPORT_COLUMNS: usize = 8;
@@ -179,6 +183,8 @@ pub(crate) fn user_table(name: &str) -> TableSpec {
     columns.extend([no_or_yes("password_expired"), moment, number("password_lifetime")]);
     columns.push(no_or_yes("account_locked"));
     columns.extend(of(&ROLE_PRIVILEGES));
+    columns.extend(["Password_reuse_history", "Password_reuse_time"].map(number));
+    columns.extend([nullable(no_or_yes("Password_require_current")), nullable(text("User_attributes", 255))]);
     table(name, columns, &["Host", "User"])
 }
 
@@ -233,6 +239,18 @@ pub(crate) fn column_and_routine_tables() -> [TableSpec; 2] {
         table(COLUMNS, of_columns, &[]),
         table(ROUTINES, of_routines, &["Host", "User", "Db", "Routine_name", "Routine_type"]),
     ]
+}
+
+/// MySQL's table of earlier passwords.
+pub(crate) fn history_table() -> TableSpec {
+    let moment = SqlType::DateTime { fsp: 0 };
+    let columns = vec![
+        host("Host"),
+        text("User", MAX_USER as u32),
+        ColumnDef::new("Password_timestamp", moment, false, Collation::Utf8mb3GeneralCi),
+        nullable(text("Password", 255)),
+    ];
+    table(HISTORY, columns, &[])
 }
 
 pub(crate) fn dynamic_table() -> TableSpec {

@@ -8,6 +8,10 @@
 //! | module | does |
 //! |---|---|
 //! | [`password`] | stores and checks passwords |
+//! | `password_rules` | says which passwords may be set, and when they end |
+//! | `usage` | counts uses per hour |
+//! | `row_values` | converts values of rows |
+//! | `user_rows` | converts accounts to and from rows |
 //! | `host` | matches the host parts of accounts |
 //! | `set` | holds accounts and grants at one moment |
 //! | `roles` | holds the graph of roles |
@@ -32,31 +36,38 @@ mod described;
 pub(crate) mod grant_tables;
 mod host;
 pub mod password;
+pub(crate) mod password_rules;
 mod role_rows;
 #[cfg(test)]
 mod role_tests;
 pub(crate) mod roles;
+mod row_values;
 pub(crate) mod set;
 pub(crate) mod stored;
 #[cfg(test)]
 mod tests;
+pub(crate) mod usage;
+mod user_rows;
 
 pub use access::Access;
 pub(crate) use described::privileges;
 pub use host::LOCALHOST;
 pub(crate) use leafline_planner::definer_of;
 pub use leafline_syntax::{AccountId, Privilege, Privileges, Reach};
+pub use password_rules::{Blocked, SharedPasswordRules};
 pub(crate) use roles::mandatory_roles;
 
 use host::ClientHost;
 use leafline_table::Engine;
-use leafline_types::MysqlError;
+use leafline_types::{DateTime, MysqlError};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use password::{AuthPlugin, StoredPassword};
+use password_rules::FailedLogins;
 use roles::{Active, RoleRules};
 use set::{Account, AccountSet, Secret};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use usage::Usage;
 
 /// Name of the first account.
 pub const ROOT: &str = "root";
@@ -73,6 +84,8 @@ pub enum Login {
     /// No login is possible: the account is locked or its stored password cannot be read. Holds the reason
     /// and the remedy.
     Locked(String),
+    /// Failed logins have locked the account.
+    Blocked(Blocked),
 }
 
 impl Login {
@@ -91,6 +104,9 @@ pub struct Accounts {
     /// Version of `current`; grows after `current` was replaced.
     version: AtomicU64,
     changing: Mutex<()>,
+    /// Uses per hour.
+    pub(crate) usage: Usage,
+    pub(crate) failed_logins: FailedLogins,
 }
 
 impl Accounts {
@@ -119,6 +135,8 @@ impl Accounts {
             current: RwLock::new(Arc::new(set)),
             version: AtomicU64::new(1),
             changing: Mutex::default(),
+            usage: Usage::default(),
+            failed_logins: FailedLogins::default(),
         })
     }
 
@@ -140,6 +158,9 @@ impl Accounts {
         }
         let client = ClientHost::new(host);
         let (id, account) = set.account_for(user, &client)?;
+        if let Some(blocked) = self.failed_logins.lock_of(id, &account.rules) {
+            return Some((id.clone(), Login::Blocked(blocked)));
+        }
         let login = match &account.secret {
             _ if account.locked => Login::Locked(format!("the account {id} is locked")),
             Secret::Password(password) if password.is_none() && !client.is_here() => return None,
@@ -149,6 +170,31 @@ impl Accounts {
             }
         };
         Some((id.clone(), login))
+    }
+
+    /// Counts a login with a wrong password. Returns the lock of the account, if this one or an earlier one began it.
+    pub fn login_failed(&self, account: &AccountId) -> Option<Blocked> {
+        self.failed_logins.failed(account, &self.set().accounts.get(account)?.rules)
+    }
+
+    /// Forgets the failed logins of an account that has logged in.
+    pub fn login_succeeded(&self, account: &AccountId) {
+        self.failed_logins.forget(account);
+    }
+
+    /// Whether an account's password is too old.
+    pub(crate) fn is_over(&self, account: &AccountId, shared: SharedPasswordRules, now: DateTime) -> bool {
+        let set = self.set();
+        set.accounts.get(account).is_some_and(|account| account.rules.is_over(account.changed, shared, now))
+    }
+
+    /// Counts a connection of the account.
+    ///
+    /// # Errors
+    /// 1226 beyond its limit per hour.
+    pub(crate) fn count_connection(&self, account: &AccountId) -> Result<(), MysqlError> {
+        let limits = self.set().accounts.get(account).map(|account| account.limits);
+        limits.map_or(Ok(()), |limits| self.usage.connection(account, limits))
     }
 
     /// True if the account accepts TLS connections alone.

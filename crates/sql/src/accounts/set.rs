@@ -5,7 +5,9 @@
 
 use super::host::{ClientHost, HostPattern};
 use super::password::StoredPassword;
+use super::password_rules::{OldPassword, PasswordRules};
 use super::roles::{RoleGraph, RoleRules};
+use super::usage::HourlyLimits;
 use leafline_planner::TableRights;
 use leafline_syntax::AccountId;
 use leafline_syntax::Privileges;
@@ -30,12 +32,14 @@ pub(crate) struct Account {
     pub(crate) locked: bool,
     /// PASSWORD EXPIRE.
     pub(crate) expired: bool,
-    /// PASSWORD EXPIRE NEVER.
-    pub(crate) never_expires: bool,
+    /// Rules for its passwords and logins.
+    pub(crate) rules: PasswordRules,
     /// When the password was changed last, in UTC.
     pub(crate) changed: Option<DateTime>,
     /// REQUIRE SSL.
     pub(crate) requires_tls: bool,
+    /// Limits per hour.
+    pub(crate) limits: HourlyLimits,
     /// WITH MAX_USER_CONNECTIONS; 0 for any number.
     pub(crate) max_user_connections: u32,
     /// Privileges on everything, including GRANT OPTION of the static ones.
@@ -50,9 +54,10 @@ impl Account {
             secret: Secret::Password(password),
             locked: false,
             expired: false,
-            never_expires: false,
+            rules: PasswordRules::default(),
             changed: None,
             requires_tls: false,
+            limits: HourlyLimits::default(),
             max_user_connections: 0,
             global: Privileges::NONE,
             grantable: Privileges::NONE,
@@ -121,6 +126,8 @@ pub(crate) struct AccountSet {
     pub(crate) routines: BTreeMap<RoutineKey, TableGrant>,
     /// Granted and default roles.
     pub(crate) roles: RoleGraph,
+    /// Earlier passwords that may not be used again yet, the newest first.
+    pub(crate) history: BTreeMap<AccountId, Vec<OldPassword>>,
     /// Dropped accounts, each with the version of the first set without it. A session admitted before that
     /// version has no part in a new account of the same name.
     pub(crate) ended: BTreeMap<AccountId, u64>,
@@ -288,6 +295,9 @@ impl AccountSet {
             self.accounts.insert(to.clone(), account);
         }
         self.roles.rename(from, to);
+        if let Some(history) = self.history.remove(from) {
+            self.history.insert(to.clone(), history);
+        }
         let other = |id: AccountId| if id == *from { to.clone() } else { id };
         let databases = std::mem::take(&mut self.databases).into_iter();
         self.databases =
@@ -306,6 +316,7 @@ impl AccountSet {
     pub(crate) fn remove(&mut self, id: &AccountId) {
         self.accounts.remove(id);
         self.roles.remove(id);
+        self.history.remove(id);
         self.databases.retain(|(of, _), _| of != id);
         self.tables.retain(|(of, ..), _| of != id);
         self.columns.retain(|(of, ..), _| of != id);

@@ -7,6 +7,7 @@
 //! | `db` | privileges on databases whose names match a pattern |
 //! | `tables_priv` | privileges on a table |
 //! | `procs_priv` | privileges on a stored procedure or function |
+//! | `password_history` | an earlier password |
 //! | `role_edges` | a granted role |
 //! | `default_roles` | a default role of an account |
 //! | `columns_priv` | privileges on a column of a table |
@@ -23,119 +24,28 @@
 //! |---|---|
 //! | 4 | host, user, plugin and hash, from before there were privileges: each account may do everything |
 //! | 39 | without the eight columns of TLS and limits: no account has any |
-//! | 47 | the current form |
+//! | 47 | without the four columns of rules for passwords: no account has any but EXPIRE NEVER |
+//! | 51 | the current form |
 
-use super::Accounts;
 use super::grant_tables::*;
-use super::password::{AuthPlugin, StoredPassword};
 use super::role_rows::{default_rows, edge_rows, read_default, read_edge};
-use super::set::{Account, AccountSet, ColumnGrant, Secret, TableGrant, routine_name};
+use super::row_values::{Row, choice, choices, granted, is_yes, moment, seconds, string};
+use super::set::{AccountSet, ColumnGrant, TableGrant, routine_name};
+use super::user_rows::{account, account_of_before, history_rows, read_history, user_row};
 use crate::system_table::{self, SYSTEM_DATABASE};
 use leafline_syntax::AccountId;
 use leafline_syntax::{Privilege, Privileges};
 use leafline_table::{Engine, Isolation, TableSpec, TxnMode};
 use leafline_types::words::ProgramKind;
-use leafline_types::{DateTime, MysqlError, Value};
+use leafline_types::{MysqlError, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-type Row = Vec<Value>;
-
-fn string(value: &str) -> Value {
-    Value::string(value)
-}
-
-/// The ENUM value N or Y.
-fn choice(yes: bool) -> Value {
-    Value::UInt(1 + u64::from(yes))
-}
-
-fn is_yes(value: Option<&Value>) -> bool {
-    value == Some(&Value::UInt(2))
-}
-
-fn choices<'p>(
-    columns: &'p [(&'static str, Privilege)],
-    granted: Privileges,
-) -> impl Iterator<Item = Value> + use<'p> {
-    columns.iter().map(move |(_, privilege)| choice(granted.has(*privilege)))
-}
-
-fn granted(columns: &[(&str, Privilege)], values: &[Value]) -> Privileges {
-    let chosen = columns.iter().zip(values).filter(|(_, value)| is_yes(Some(value)));
-    chosen.map(|((_, privilege), _)| *privilege).collect()
-}
-
-fn moment(value: Option<&Value>) -> Option<DateTime> {
-    match value {
-        Some(Value::DateTime(moment)) => Some(*moment),
-        _ => None,
-    }
-}
-
-/// A time, to the second.
-fn seconds(moment: Option<DateTime>) -> Value {
-    moment.map_or(Value::Null, Value::DateTime)
-}
-
-fn user_row(id: &AccountId, account: &Account) -> Row {
-    let (plugin, secret) = match &account.secret {
-        Secret::Password(password) => (password.plugin().name(), password.authentication_string()),
-        Secret::Unreadable(plugin, secret) => (plugin.as_str(), secret.clone()),
-    };
-    let mut row = vec![string(&id.host), string(&id.user)];
-    row.extend(choices(&USER_PRIVILEGES, account.global));
-    row.extend(transport_values(account.requires_tls, account.max_user_connections));
-    row.extend([string(plugin), string(&secret), choice(account.expired), seconds(account.changed)]);
-    row.extend([if account.never_expires { Value::UInt(0) } else { Value::Null }, choice(account.locked)]);
-    row.extend(choices(&ROLE_PRIVILEGES, account.global));
-    row
-}
-
-/// Values of the columns of TLS and limits. Certificates are not examined, and there are no limits by the
-/// hour.
-fn transport_values(requires_tls: bool, most: u32) -> [Value; TRANSPORT_COLUMNS] {
-    let nothing = || Value::bytes(Vec::new());
-    let [questions, updates, connections] = [Value::UInt(0), Value::UInt(0), Value::UInt(0)];
-    let transport = Value::UInt(1 + u64::from(requires_tls));
-    [transport, nothing(), nothing(), nothing(), questions, updates, connections, Value::UInt(most.into())]
-}
-
-fn account(row: &[Value]) -> Option<(AccountId, Account)> {
-    let (names, rest) = row.split_at_checked(2)?;
-    let (privileges, rest) = rest.split_at_checked(USER_PRIVILEGES.len())?;
-    let (transport, rest) = rest.split_at_checked(TRANSPORT_COLUMNS)?;
-    let [plugin, secret, expired, changed, lifetime, locked, roles @ ..] = rest else { return None };
-    let id = AccountId::new(names.get(1)?.as_str()?, names.first()?.as_str()?);
-    let account = Account {
-        secret: stored_secret(plugin.as_str()?, secret.as_str()),
-        locked: is_yes(Some(locked)),
-        expired: is_yes(Some(expired)),
-        never_expires: *lifetime == Value::UInt(0),
-        changed: moment(Some(changed)),
-        requires_tls: is_yes(transport.first()),
-        max_user_connections: match transport.last() {
-            Some(Value::UInt(most)) => u32::try_from(*most).ok()?,
-            _ => return None,
-        },
-        global: granted(&USER_PRIVILEGES, privileges) | granted(&ROLE_PRIVILEGES, roles),
-        grantable: Privileges::NONE,
-    };
-    Some((id, account))
-}
-
-fn stored_secret(plugin: &str, secret: Option<&str>) -> Secret {
-    let parsed = AuthPlugin::from_name(plugin).zip(secret);
-    match parsed.and_then(|(plugin, secret)| StoredPassword::parse(plugin, secret)) {
-        Some(password) => Secret::Password(password),
-        None => Secret::Unreadable(plugin.into(), secret.unwrap_or_default().into()),
-    }
-}
 
 /// The key of a row: the texts of these columns, or the number of an ENUM value.
 fn key_of(row: &[Value], columns: &[usize]) -> Vec<String> {
     let text = |column: &usize| match row.get(*column) {
         Some(Value::UInt(number)) => number.to_string(),
+        Some(Value::DateTime(moment)) => moment.epoch_micros().unwrap_or_default().to_string(),
         other => other.and_then(Value::as_str).unwrap_or_default().to_owned(),
     };
     columns.iter().map(text).collect()
@@ -148,7 +58,7 @@ const ROUTINE_KEY: &[usize] = &[0, 1, 2, 3, 4];
 type Wanted = (TableSpec, &'static [usize], BTreeMap<Vec<String>, Row>);
 
 /// The rows of all tables.
-fn rows_of(set: &AccountSet) -> [Wanted; 8] {
+fn rows_of(set: &AccountSet) -> [Wanted; 9] {
     let wanted = |spec: TableSpec, key: &'static [usize], rows: Vec<Row>| -> Wanted {
         (spec, key, rows.into_iter().map(|row| (key_of(&row, key), row)).collect())
     };
@@ -190,6 +100,7 @@ fn rows_of(set: &AccountSet) -> [Wanted; 8] {
     let [columns, routines] = column_and_routine_tables();
     let [edges, defaults] = role_tables();
     [
+        wanted(history_table(), &[0, 1, 2, 3], history_rows(set)),
         wanted(edges, &[0, 1, 2, 3], edge_rows(&set.roles)),
         wanted(defaults, &[0, 1, 2, 3], default_rows(&set.roles)),
         wanted(columns, &[0, 1, 2, 3, 4], column_rows(set)),
@@ -283,6 +194,9 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     for row in rows(engine, ROUTINES)? {
         read_routine(&mut set, &row).ok_or_else(|| unreadable(ROUTINES))?;
     }
+    for row in rows(engine, HISTORY)? {
+        read_history(&mut set, &row).ok_or_else(|| unreadable(HISTORY))?;
+    }
     for row in rows(engine, ROLE_EDGES)? {
         read_edge(&mut set.roles, &row).ok_or_else(|| unreadable(ROLE_EDGES))?;
     }
@@ -292,7 +206,7 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     if engine.catalog().table(SYSTEM_DATABASE, DYNAMIC).is_none() {
         complete(engine, &mut set)?;
     } else {
-        for spec in column_and_routine_tables().into_iter().chain(role_tables()) {
+        for spec in column_and_routine_tables().into_iter().chain(role_tables()).chain([history_table()]) {
             if engine.catalog().table(SYSTEM_DATABASE, &spec.name).is_none() {
                 // On failure the next change of accounts creates the table.
                 let _ = system_table::make(engine, &spec, &[]);
@@ -323,6 +237,7 @@ pub(crate) fn is_readable(table: &str, row: &[Value]) -> bool {
         TABLES => read_table(&mut set, row),
         COLUMNS => read_column(&mut set, row),
         ROUTINES => read_routine(&mut set, row),
+        HISTORY => read_history(&mut set, row),
         ROLE_EDGES => read_edge(&mut set.roles, row),
         DEFAULT_ROLES => read_default(&mut set.roles, row),
         _ => None,
@@ -440,17 +355,6 @@ fn finish_upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
     Ok(())
 }
 
-/// The account in a row of an older form.
-fn account_of_before(row: &[Value]) -> Option<(AccountId, Account)> {
-    if let [host, user, plugin, secret] = row {
-        let secret = stored_secret(plugin.as_str()?, secret.as_str());
-        let account = Account { secret, ..Accounts::administrator(AuthPlugin::default()) };
-        return Some((AccountId::new(user.as_str()?, host.as_str()?), account));
-    }
-    let (before, behind) = row.split_at_checked(2 + USER_PRIVILEGES.len())?;
-    account(&[before, &transport_values(false, 0), behind].concat())
-}
-
 /// Upgrades an older table of accounts to the current form.
 fn upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
     let outdated = engine.table(SYSTEM_DATABASE, USER)?;
@@ -470,46 +374,6 @@ fn upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_account_reads_back_as_written() {
-        let password = StoredPassword::new(AuthPlugin::Native, "secret").unwrap();
-        let id = AccountId::new("joe", "192.0.2.%");
-        let mut written = Account::new(password);
-        written.global = Privileges::STATIC | Privilege::GrantOption;
-        for (locked, expired, never_expires) in
-            [(true, false, false), (false, true, false), (false, false, true)]
-        {
-            (written.locked, written.expired, written.never_expires) = (locked, expired, never_expires);
-            (written.requires_tls, written.max_user_connections) = (locked, u32::from(expired));
-            let row = user_row(&id, &written);
-            assert_eq!(row.len(), user_table(USER).columns.len());
-            assert_eq!(account(&row), Some((id.clone(), written.clone())));
-        }
-        let mut row = user_row(&id, &written);
-        row[2 + USER_PRIVILEGES.len() + TRANSPORT_COLUMNS + 1] = Value::string("*12");
-        let (_, read) = account(&row).unwrap();
-        assert_eq!(read.secret, Secret::Unreadable("mysql_native_password".into(), "*12".into()));
-        assert_eq!(user_row(&id, &read), row, "what is not understood is kept");
-        assert_eq!(account(&row[..5]), None);
-    }
-
-    #[test]
-    fn accounts_of_older_forms_are_what_they_were() {
-        let id = AccountId::new("joe", "%");
-        let mut written = Account::new(StoredPassword::new(AuthPlugin::Native, "secret").unwrap());
-        written.global = Privileges::of(Privilege::Select) | Privilege::DropRole;
-        written.locked = true;
-        let mut row = user_row(&id, &written);
-        assert_eq!(row.len(), 47);
-        row.drain(2 + USER_PRIVILEGES.len()..2 + USER_PRIVILEGES.len() + TRANSPORT_COLUMNS);
-        assert_eq!(account_of_before(&row), Some((id.clone(), written)));
-        let stored = StoredPassword::new(AuthPlugin::Native, "secret").unwrap().authentication_string();
-        let first = ["%", "joe", "mysql_native_password", &stored].map(Value::string);
-        let (found, account) = account_of_before(&first).unwrap();
-        assert_eq!((found, account.global), (id, Privileges::EVERYTHING));
-        assert_eq!(account_of_before(&first[..3]), None);
-    }
 
     #[test]
     fn every_privilege_has_its_column() {

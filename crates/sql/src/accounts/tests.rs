@@ -1,7 +1,7 @@
 //! Every kind of statement checks privileges, and no statement reveals an object that its account may not
 //! see.
 
-use crate::accounts::AccountId;
+use crate::accounts::{AccountId, Login};
 use crate::information_schema::TABLES;
 use crate::session::{Outcome, Session};
 use crate::{Instance, InstanceOptions};
@@ -478,6 +478,7 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
             "db",
             "tables_priv",
             "global_grants",
+            "password_history",
             "columns_priv",
             "procs_priv",
             "role_edges",
@@ -534,6 +535,7 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
             "default_roles",
             "general_log",
             "global_grants",
+            "password_history",
             "procs_priv",
             "role_edges",
             "slow_log",
@@ -549,4 +551,23 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         cut += 1 + cut / 16;
     }
     assert!(cut > 3, "cut {cut}");
+}
+
+#[test]
+fn failed_logins_block_an_account_until_it_is_unlocked() {
+    let env = SimulatedEnv::new();
+    let instance = open(&env);
+    let (mut root, joe) = (instance.connect().unwrap(), AccountId::new("joe", "%"));
+    run(
+        &mut root,
+        &["CREATE USER joe IDENTIFIED BY 'x' FAILED_LOGIN_ATTEMPTS 2 PASSWORD_LOCK_TIME UNBOUNDED"],
+    );
+    let accounts = instance.accounts();
+    assert_eq!(accounts.login_failed(&joe), None);
+    accounts.login_succeeded(&joe);
+    assert_eq!(accounts.login_failed(&joe), None, "the count began anew");
+    assert!(accounts.login_failed(&joe).is_some());
+    assert!(matches!(accounts.login("joe", "localhost"), Some((_, Login::Blocked(_)))));
+    run(&mut root, &["ALTER USER joe ACCOUNT UNLOCK"]);
+    assert!(matches!(accounts.login("joe", "localhost"), Some((_, Login::Password(_)))));
 }

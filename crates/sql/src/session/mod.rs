@@ -12,6 +12,7 @@ mod controlled;
 mod execution;
 mod hypothetical;
 mod inner;
+mod limited;
 mod lookup;
 mod many;
 mod now;
@@ -172,7 +173,7 @@ impl Session {
         let storage_baseline = instance.storage_counters();
         Session {
             cancel: entry.cancel.clone(),
-            login: Login::new(access),
+            login: Login::new(access, limited::has_old_password(&instance, &entry)),
             statement: CurrentStatement::none_yet(),
             nesting: MAX_NESTING,
             is_broken: false,
@@ -209,7 +210,7 @@ impl Session {
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
         self.contained(|session| {
             session.begin_statement(StatementText::Of(sql));
-            let outcome = session.run_text(sql);
+            let outcome = session.count_text(sql).and_then(|()| session.run_text(sql));
             session.finish(outcome, sql)
         })
     }
@@ -254,7 +255,8 @@ impl Session {
         let entry = &self.entry;
         let client = (entry.host.as_str(), entry.admitted);
         let access = self.instance.access_of(entry.account.as_ref(), client, active);
-        self.login.has_expired_password &= access.is_expired();
+        self.login.has_expired_password &=
+            access.is_expired() || limited::has_old_password(&self.instance, entry);
         self.login.roles = access.active_roles().into();
         self.facts.current_role = access.current_role();
         self.login.access = Arc::new(access);

@@ -30,9 +30,9 @@ pub(crate) struct Login {
 }
 
 impl Login {
-    pub(super) fn new(access: Access) -> Login {
+    pub(super) fn new(access: Access, has_old_password: bool) -> Login {
         Login {
-            has_expired_password: access.is_expired(),
+            has_expired_password: access.is_expired() || has_old_password,
             roles: access.active_roles().into(),
             access: Arc::new(access),
             is_watcher: false,

@@ -1,5 +1,6 @@
 //! Prepared statements: of the protocol, by number, and of PREPARE, by name.
 
+use super::limited::is_change;
 use super::{Outcome, Session};
 use crate::plans::Planned;
 use crate::properties::{Diagnostics, Prepares, properties};
@@ -195,7 +196,8 @@ impl Session {
             if entry.is_planned {
                 session.count_command(entry.command, true);
             }
-            let outcome = session.run_prepared(id, &entry, parameters);
+            let counted = session.count_use(|_| is_change(&entry.statement.kind));
+            let outcome = counted.and_then(|()| session.run_prepared(id, &entry, parameters));
             session.finish(outcome, &entry.sql)
         })
     }

@@ -14,6 +14,7 @@ pub use sql_mode::Modes;
 pub use tracing::TraceSettings;
 pub use tracking::{TrackSettings, TransactionInfo};
 
+use crate::accounts::SharedPasswordRules;
 use leafline_access::cost::Device;
 use leafline_expr::{BlockEncryption, TimeNames};
 use leafline_planner::binder::BindModes;
@@ -256,6 +257,9 @@ pub struct Settings {
     pub max_connections: u64,
     /// `mandatory_roles`: the names of roles that every account is granted.
     pub mandatory_roles: Arc<str>,
+    /// `default_password_lifetime`, `password_history`, `password_reuse_interval` and `password_require_current`. Only the
+    /// global values count.
+    pub passwords: SharedPasswordRules,
     /// `activate_all_roles_on_login`.
     pub activates_all_roles: bool,
     /// `require_secure_transport`: accepts TLS and Unix sockets alone.
@@ -363,6 +367,7 @@ impl Default for Settings {
             connect_timeout: 10,
             max_connections: 512,
             mandatory_roles: "".into(),
+            passwords: SharedPasswordRules::default(),
             activates_all_roles: false,
             require_secure_transport: false,
             compression: CompressionAlgorithms::default(),

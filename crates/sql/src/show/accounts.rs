@@ -7,7 +7,7 @@ use crate::result::RowSet;
 use crate::session::Session;
 use leafline_planner::Authority;
 use leafline_syntax::AccountId;
-use leafline_syntax::ast::AccountName;
+use leafline_syntax::ast::{AccountName, LockTime};
 use leafline_syntax::quoted;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,6 +131,19 @@ pub(super) fn create_user(session: &Session, account: &AccountName) -> Result<Ro
     Ok(rows)
 }
 
+/// Formats WITH and the limits of an account; nothing without any.
+fn limits(account: &Account) -> String {
+    let named = [
+        ("MAX_QUERIES_PER_HOUR", account.limits.queries),
+        ("MAX_UPDATES_PER_HOUR", account.limits.updates),
+        ("MAX_CONNECTIONS_PER_HOUR", account.limits.connections),
+        ("MAX_USER_CONNECTIONS", account.max_user_connections),
+    ];
+    let set = named.iter().filter(|(_, limit)| *limit > 0);
+    let texts: Vec<String> = set.map(|(name, limit)| format!("{name} {limit}")).collect();
+    if texts.is_empty() { String::new() } else { format!(" WITH {}", texts.join(" ")) }
+}
+
 fn user_statement(id: &AccountId, account: &Account, default_roles: &str) -> String {
     let roles = match default_roles {
         "" => String::new(),
@@ -144,20 +157,35 @@ fn user_statement(id: &AccountId, account: &Account, default_roles: &str) -> Str
         true => String::new(),
         false => format!(" AS '{}'", stored.replace('\\', r"\\").replace('\'', "''")),
     };
-    let expiry = match (account.expired, account.never_expires) {
-        (true, _) => "EXPIRE",
-        (false, true) => "EXPIRE NEVER",
-        (false, false) => "EXPIRE DEFAULT",
+    let rules = &account.rules;
+    let expiry = match (account.expired, rules.lifetime) {
+        (true, _) => "EXPIRE".to_owned(),
+        (false, Some(0)) => "EXPIRE NEVER".to_owned(),
+        (false, Some(days)) => format!("EXPIRE INTERVAL {days} DAY"),
+        (false, None) => "EXPIRE DEFAULT".to_owned(),
     };
     let lock = if account.locked { "LOCK" } else { "UNLOCK" };
     let required = if account.requires_tls { "SSL" } else { "NONE" };
-    let limits = match account.max_user_connections {
-        0 => String::new(),
-        most => format!(" WITH MAX_USER_CONNECTIONS {most}"),
+    let limits = limits(account);
+    let history = rules.history.map_or("DEFAULT".to_owned(), |history| history.to_string());
+    let reuse = rules.reuse_days.map_or("DEFAULT".to_owned(), |days| format!("{days} DAY"));
+    let current = match rules.require_current {
+        None => " DEFAULT",
+        Some(true) => "",
+        Some(false) => " OPTIONAL",
+    };
+    let failures = match (rules.failed_logins, rules.lock_time) {
+        (0, LockTime::Days(0)) => String::new(),
+        (failures, LockTime::Days(days)) => {
+            format!(" FAILED_LOGIN_ATTEMPTS {failures} PASSWORD_LOCK_TIME {days}")
+        }
+        (failures, LockTime::Unbounded) => {
+            format!(" FAILED_LOGIN_ATTEMPTS {failures} PASSWORD_LOCK_TIME UNBOUNDED")
+        }
     };
     format!(
         "CREATE USER {} IDENTIFIED WITH '{plugin}'{stored}{roles} REQUIRE {required}{limits} PASSWORD {expiry} ACCOUNT {lock} PASSWORD \
-         HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+         HISTORY {history} PASSWORD REUSE INTERVAL {reuse} PASSWORD REQUIRE CURRENT{current}{failures}",
         id.backquoted()
     )
 }

@@ -290,7 +290,8 @@ pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), My
             FlushItem::SlowLogs => session.instance.slow_log().reopen(session.instance.facts())?,
             FlushItem::ReadLock => session.lock_everything()?,
             FlushItem::ReadLockOf(tables) => session.lock_for_reading(tables)?,
-            FlushItem::Privileges => {}
+            FlushItem::Privileges => session.instance.accounts().failed_logins.forget_all(),
+            FlushItem::UserResources => session.instance.accounts().usage.reset(None),
         }
     }
     Ok(())

@@ -71,8 +71,9 @@ pub(crate) fn set(
                 let isolation = isolation.map(session_isolation);
                 set_transaction(session, *scope, isolation, *read_only)?;
             }
-            SetItem::Password { account, password } => {
+            SetItem::Password { account, password, replaced } => {
                 let instance = session.instance.clone();
+                let password = (password.as_str(), replaced.as_deref());
                 instance.accounts().set_password(session, account.as_ref(), password)?;
             }
         }

@@ -25,6 +25,8 @@ pub struct UserSpec {
     pub plugin: Option<Ident>,
     /// The secret after BY or AS.
     pub secret: Option<Secret>,
+    /// REPLACE: the password that the account has.
+    pub replaced: Option<String>,
 }
 
 /// The secret that an account proves itself with.
@@ -36,7 +38,7 @@ pub enum Secret {
     Stored(String),
 }
 
-/// The options of CREATE USER and ALTER USER, which apply to every account named.
+/// The options of CREATE USER and ALTER USER, which apply to every account named. `None` leaves what the account has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UserOptions {
     /// ACCOUNT LOCK: `Some(true)`, ACCOUNT UNLOCK: `Some(false)`.
@@ -45,8 +47,24 @@ pub struct UserOptions {
     pub expiry: Option<Expiry>,
     /// REQUIRE SSL: `Some(true)`, REQUIRE NONE: `Some(false)`.
     pub requires_tls: Option<bool>,
+    /// WITH MAX_QUERIES_PER_HOUR; 0 allows any number.
+    pub max_queries: Option<u32>,
+    /// WITH MAX_UPDATES_PER_HOUR; 0 allows any number.
+    pub max_updates: Option<u32>,
+    /// WITH MAX_CONNECTIONS_PER_HOUR; 0 allows any number.
+    pub max_connections: Option<u32>,
     /// WITH MAX_USER_CONNECTIONS; 0 allows any number.
     pub max_user_connections: Option<u32>,
+    /// PASSWORD HISTORY: the number of earlier passwords that may not be used again.
+    pub history: Option<OwnRule<u16>>,
+    /// PASSWORD REUSE INTERVAL: the days after which an earlier password may be used again.
+    pub reuse_days: Option<OwnRule<u16>>,
+    /// PASSWORD REQUIRE CURRENT; OPTIONAL is `false`.
+    pub require_current: Option<OwnRule<bool>>,
+    /// FAILED_LOGIN_ATTEMPTS; 0 for no limit.
+    pub failed_logins: Option<u16>,
+    /// PASSWORD_LOCK_TIME.
+    pub lock_time: Option<LockTime>,
 }
 
 /// When a password expires.
@@ -56,8 +74,28 @@ pub enum Expiry {
     Now,
     /// PASSWORD EXPIRE NEVER.
     Never,
-    /// PASSWORD EXPIRE DEFAULT: the password never expires, either.
+    /// PASSWORD EXPIRE DEFAULT: as `default_password_lifetime` says.
     Default,
+    /// PASSWORD EXPIRE INTERVAL n DAY.
+    Days(u16),
+}
+
+/// A rule that an account has of its own, or that a system variable sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnRule<T> {
+    /// DEFAULT: the system variable.
+    Default,
+    /// The account's own.
+    Own(T),
+}
+
+/// How long failed logins lock an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockTime {
+    /// That many days; 0 for not at all.
+    Days(u16),
+    /// UNBOUNDED: until it is unlocked.
+    Unbounded,
 }
 
 /// The level of a GRANT or REVOKE: the objects that its privileges cover.

@@ -487,6 +487,8 @@ pub enum SetItem {
         account: Option<AccountName>,
         /// The password in clear.
         password: String,
+        /// REPLACE: the password that the account has.
+        replaced: Option<String>,
     },
 }
 
@@ -516,6 +518,8 @@ pub enum FlushItem {
     ReadLockOf(Vec<TableName>),
     /// PRIVILEGES.
     Privileges,
+    /// USER_RESOURCES: the limits per hour begin anew.
+    UserResources,
     /// `[kind] LOGS`.
     Logs,
     /// SLOW LOGS.

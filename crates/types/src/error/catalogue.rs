@@ -489,6 +489,7 @@ catalogue! {
     3619 "HY000" ER_ILLEGAL_PRIVILEGE_LEVEL illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3628 "HY000" ER_MANDATORY_ROLE mandatory_role(role) "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     3637 "HY000" ER_NOT_HINT_UPDATABLE_VARIABLE not_hint_updatable(variable) "Variable '{variable}' cannot be set using SET_VAR hint.";
+    3638 "HY000" ER_CREDENTIALS_CONTRADICT_TO_HISTORY password_in_history(user, host) "Cannot use these credentials for '{user}@{host}' because they contradict the password history policy";
     3650 "HY000" ER_RESOURCE_GROUP_EXISTS resource_group_exists(name) "Resource Group '{name}' exists";
     3651 "HY000" ER_RESOURCE_GROUP_NOT_EXISTS no_such_resource_group(name) "Resource Group '{name}' does not exist.";
     3652 "HY000" ER_INVALID_VCPU_ID invalid_vcpu(number) "Invalid cpu id {number}";
@@ -552,6 +553,9 @@ catalogue! {
     3823 "HY000" ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN check_of_foreign_column(column, check, key) "Column '{column}' cannot be used in a check constraint '{check}': needed in a foreign key constraint '{key}' referential action.";
     3837 "HY000" ER_DEPENDENT_BY_FUNCTIONAL_INDEX dependent_by_functional_index(column) "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";
     3853 "22032" ER_INVALID_JSON_TYPE json_type_required(number, function, wanted) "Invalid JSON type in argument {number} to function {function}; an {wanted} is required.";
+    3891 "HY000" ER_INCORRECT_CURRENT_PASSWORD incorrect_current_password() "Incorrect current password. Specify the correct password which has to be replaced.";
+    3892 "HY000" ER_MISSING_CURRENT_PASSWORD missing_current_password() "Current password needs to be specified in the REPLACE clause in order to change it.";
+    3893 "HY000" ER_CURRENT_PASSWORD_NOT_REQUIRED current_password_not_required() "Do not specify the current password while changing it for other users.";
     3903 "22018" ER_INVALID_JSON_VALUE_FOR_FUNC_INDEX functional_index_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     3904 "22003" ER_JSON_VALUE_OUT_OF_RANGE_FOR_FUNC_INDEX functional_index_json_out_of_range(index) "Out of range JSON value for CAST for functional index '{index}'.";
     3907 "22001" ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG functional_index_too_long(index) "Data too long for functional index '{index}'.";
@@ -559,6 +563,7 @@ catalogue! {
     3940 "HY000" ER_CONSTRAINT_NOT_FOUND constraint_not_found(name) "Constraint '{name}' does not exist.";
     3941 "HY000" ER_ALTER_CONSTRAINT_ENFORCEMENT_NOT_SUPPORTED constraint_enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
     3948 "42000" ER_CLIENT_LOCAL_FILES_DISABLED local_files_disabled() "Loading local data is disabled; this must be enabled on both the client and server sides";
+    3955 "HY000" ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK account_blocked(user, host, days, remaining, failures) "Access denied for user '{user}'@'{host}'. Account is blocked for {days} day(s) ({remaining} day(s) remaining) due to {failures} consecutive failed logins.";
     3959 "HY000" ER_DEPENDENT_BY_CHECK_CONSTRAINT dependent_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
     3966 "22035" ER_MISSING_JSON_VALUE missing_json_value(function) "No value was found by '{function}' on the specified path.";
     3967 "22034" ER_MULTIPLE_JSON_VALUES multiple_json_values(function) "More than one value was found by '{function}' on the specified path.";

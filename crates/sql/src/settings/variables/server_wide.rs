@@ -3,8 +3,8 @@
 use super::Constant::{self, Negative, Number, Text};
 use super::Scope::{Both, Session, Shared};
 use super::{
-    Variable, fact, flag, kept_number, kept_switch, kept_word, on_off, only, settable, shared, shown, switch,
-    text, word,
+    Variable, fact, flag, kept_number, kept_switch, kept_word, number, on_off, only, settable, shared, shown,
+    switch, text, word,
 };
 use crate::accounts::mandatory_roles;
 use leafline_types::statement::MAX_KEPT_WARNINGS;
@@ -47,6 +47,12 @@ pub(super) const VARIABLES: &[Variable] = &[
     fact("core_file", OFF),
     fact("create_admin_listener_thread", OFF),
     only("default_collation_for_utf8mb4", Both, Text("utf8mb4_0900_ai_ci")),
+    shared(number(
+        "default_password_lifetime",
+        (0, 65_535),
+        |s, _| Value::UInt(s.passwords.lifetime.into()),
+        |s, n| s.passwords.lifetime = u16::try_from(n).unwrap_or(u16::MAX),
+    )),
     fact("disconnect_on_expired_password", OFF),
     only("div_precision_increment", Both, Number(4)),
     only("end_markers_in_json", Both, OFF),
@@ -136,6 +142,23 @@ pub(super) const VARIABLES: &[Variable] = &[
     ),
     only("optimizer_trace_limit", Both, Number(1)),
     only("optimizer_trace_offset", Both, Negative(-1)),
+    shared(number(
+        "password_history",
+        (0, u32::MAX as u64),
+        |s, _| Value::UInt(s.passwords.history.into()),
+        |s, n| s.passwords.history = u32::try_from(n).unwrap_or(u32::MAX),
+    )),
+    shared(switch(
+        "password_require_current",
+        |s, _| on_off(s.passwords.require_current),
+        |s, v| flag("password_require_current", &v).map(|on| s.passwords.require_current = on),
+    )),
+    shared(number(
+        "password_reuse_interval",
+        (0, u32::MAX as u64),
+        |s, _| Value::UInt(s.passwords.reuse_days.into()),
+        |s, n| s.passwords.reuse_days = u32::try_from(n).unwrap_or(u32::MAX),
+    )),
     fact("persist_only_admin_x509_subject", Text("")),
     fact("persist_sensitive_variables_in_plaintext", ON),
     fact("persisted_globals_load", OFF),

@@ -492,6 +492,7 @@ impl PrivilegeCheck<'_> {
             FlushItem::Tables(_) | FlushItem::ReadLock | FlushItem::ReadLockOf(_) => {
                 self.of_any(&[Privilege::Reload, Privilege::FlushTables])
             }
+            FlushItem::UserResources => self.of_any(&[Privilege::Reload, Privilege::FlushUserResources]),
             FlushItem::Privileges | FlushItem::Logs | FlushItem::SlowLogs => {
                 self.of_any(&[Privilege::Reload])
             }

@@ -5,8 +5,9 @@ use crate::accounts::grant_tables::{MAX_HOST, MAX_USER};
 use crate::accounts::password::{AuthPlugin, StoredPassword};
 use crate::accounts::roles::id_of;
 use crate::accounts::set::{Account, AccountSet, Secret};
-use crate::accounts::{Access, Accounts, Privilege};
+use crate::accounts::{Access, Accounts, Privilege, SharedPasswordRules};
 use crate::session::Session;
+use crate::system_table::SYSTEM_DATABASE;
 use leafline_planner::Authority;
 use leafline_syntax::AccountId;
 use leafline_syntax::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
@@ -73,11 +74,86 @@ fn apply(account: &mut Account, options: UserOptions) {
     }
     account.requires_tls = options.requires_tls.unwrap_or(account.requires_tls);
     account.max_user_connections = options.max_user_connections.unwrap_or(account.max_user_connections);
-    match options.expiry {
-        Some(Expiry::Now) => account.expired = true,
-        Some(Expiry::Never) => account.never_expires = true,
-        Some(Expiry::Default) => account.never_expires = false,
-        None => {}
+    let limits = &mut account.limits;
+    limits.queries = options.max_queries.unwrap_or(limits.queries);
+    limits.updates = options.max_updates.unwrap_or(limits.updates);
+    limits.connections = options.max_connections.unwrap_or(limits.connections);
+    account.expired |= options.expiry == Some(Expiry::Now);
+    account.rules.apply(options);
+}
+
+/// The moment of a change of passwords, and the rules that system variables set.
+#[derive(Clone, Copy)]
+struct Change {
+    now: Option<DateTime>,
+    shared: SharedPasswordRules,
+}
+
+impl Change {
+    fn of(session: &Session) -> Change {
+        Change { now: this_second(session), shared: session.instance.password_rules() }
+    }
+
+    /// Replaces the password of an account and remembers it. `plain` is the password, where the statement says it.
+    ///
+    /// # Errors
+    /// 3638 for an earlier password that may not come again yet.
+    fn apply(
+        self,
+        set: &mut AccountSet,
+        id: &AccountId,
+        (password, plain): (StoredPassword, Option<&str>),
+    ) -> Result<(), MysqlError> {
+        let Some(account) = set.accounts.get_mut(id) else { return Ok(()) };
+        if let Some(now) = self.now {
+            let mut history = set.history.remove(id).unwrap_or_default();
+            let plain = plain.map(|plain| (password.plugin(), plain));
+            if plain.is_some_and(|plain| account.rules.forbid(plain, &history, (self.shared, now))) {
+                return Err(MysqlError::password_in_history(&id.user, &id.host));
+            }
+            account.rules.remember(&password, &mut history, (self.shared, now));
+            if !history.is_empty() {
+                set.history.insert(id.clone(), history);
+            }
+        }
+        account.set_password(password, self.now);
+        Ok(())
+    }
+}
+
+/// Checks the password that a statement names as the one to be replaced.
+///
+/// # Errors
+/// 3892 if the session has to name it and does not, 3891 for a wrong one, 3893 for that of another account.
+fn check_replaced(
+    session: &Session,
+    (id, account): (&AccountId, &Account),
+    replaced: Option<&str>,
+) -> Result<(), MysqlError> {
+    let access = &session.login.access;
+    let is_own = access.account() == *id;
+    let Secret::Password(current) = &account.secret else { return Ok(()) };
+    match replaced {
+        Some(_) if !is_own => Err(MysqlError::current_password_not_required()),
+        Some(replaced) if current.verify(replaced.as_bytes()) => Ok(()),
+        Some(_) => Err(MysqlError::incorrect_current_password()),
+        None => {
+            let may_change_all = access.on_everything().has(Privilege::CreateUser)
+                || access.on_database(SYSTEM_DATABASE).has(Privilege::Update);
+            let must = is_own && !may_change_all && !current.is_none();
+            match must && account.rules.requires_current(session.instance.password_rules()) {
+                true => Err(MysqlError::missing_current_password()),
+                false => Ok(()),
+            }
+        }
+    }
+}
+
+/// The password that a statement says.
+fn plain(user: &UserSpec) -> Option<&str> {
+    match &user.secret {
+        Some(ast::Secret::Password(plain)) => Some(plain),
+        _ => None,
     }
 }
 
@@ -129,7 +205,7 @@ impl Accounts {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
         check_not_damaged(&set)?;
-        let now = this_second(session);
+        let change = Change::of(session);
         let mut failed = Failed::default();
         for user in users {
             let id = session.login.access.account_of(&user.account);
@@ -143,9 +219,14 @@ impl Accounts {
             }
             let password = secret(user, self.default_plugin)?;
             let password = password.unwrap_or_else(|| StoredPassword::none(self.default_plugin));
-            let mut account = Account { changed: now, ..Account::new(password) };
+            let mut account = Account { changed: change.now, ..Account::new(password.clone()) };
             apply(&mut account, options);
+            let is_expired = account.expired;
             set.accounts.insert(id.clone(), account);
+            change.apply(&mut set, &id, (password, plain(user)))?;
+            if let Some(account) = set.accounts.get_mut(&id) {
+                account.expired = is_expired;
+            }
             give_default_roles(session, &mut set, &id, roles)?;
         }
         failed.check("CREATE USER")?;
@@ -166,7 +247,7 @@ impl Accounts {
     ) -> Result<(), MysqlError> {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
-        let now = this_second(session);
+        let change = Change::of(session);
         let mut failed = Failed::default();
         for user in users {
             let id = session.login.access.account_of(&user.account);
@@ -180,15 +261,37 @@ impl Accounts {
                 }
                 continue;
             };
-            if let Some(password) = secret(user, account.plugin(self.default_plugin))? {
-                account.set_password(password, now);
-                // The old password does not work with the new plugin. Without a new one the account is expired until one is set.
-                account.expired = user.secret.is_none();
+            let password = secret(user, account.plugin(self.default_plugin))?;
+            if password.is_some() {
+                check_replaced(session, (&id, account), user.replaced.as_deref())?;
             }
             apply(account, options);
+            if let Some(password) = password {
+                let is_expired = account.expired && options.expiry == Some(Expiry::Now);
+                change.apply(&mut set, &id, (password, plain(user)))?;
+                if let Some(account) = set.accounts.get_mut(&id) {
+                    // The old password does not work with the new plugin. Without a new one the account is expired until one is
+                    // set.
+                    account.expired = is_expired || user.secret.is_none();
+                }
+            }
         }
         failed.check("ALTER USER")?;
-        self.put(set, &alone)
+        self.put(set, &alone)?;
+        for user in users {
+            self.begin_anew(&session.login.access.account_of(&user.account), options);
+        }
+        Ok(())
+    }
+
+    /// Forgets the uses and failed logins of an account whose limits a statement sets, or which it unlocks.
+    fn begin_anew(&self, id: &AccountId, options: UserOptions) {
+        if options.max_queries.or(options.max_updates).or(options.max_connections).is_some() {
+            self.usage.reset(Some(id));
+        }
+        if options.failed_logins.is_some() || options.lock_time.is_some() || options.locked == Some(false) {
+            self.failed_logins.forget(id);
+        }
     }
 
     /// Runs SET PASSWORD. `None` stands for the session's own account.
@@ -199,7 +302,7 @@ impl Accounts {
         &self,
         session: &Session,
         account: Option<&AccountName>,
-        password: &str,
+        (plain, replaced): (&str, Option<&str>),
     ) -> Result<(), MysqlError> {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
@@ -208,9 +311,10 @@ impl Accounts {
         self.rescue(&mut set, access, &id, true);
         check_not_damaged(&set)?;
         check_may_change(access, &set, &id)?;
-        let account = set.accounts.get_mut(&id).ok_or_else(MysqlError::password_no_match)?;
-        let password = StoredPassword::new(account.plugin(self.default_plugin), password)?;
-        account.set_password(password, this_second(session));
+        let account = set.accounts.get(&id).ok_or_else(MysqlError::password_no_match)?;
+        check_replaced(session, (&id, account), replaced)?;
+        let password = StoredPassword::new(account.plugin(self.default_plugin), plain)?;
+        Change::of(session).apply(&mut set, &id, (password, Some(plain)))?;
         self.put(set, &alone)
     }
 
