@@ -100,6 +100,10 @@ impl Connection<'_> {
                         self.session.give_up_results();
                         return Ok(false);
                     }
+                    // The procedure goes on for any time: its client reads meanwhile, or is found to have gone.
+                    if self.session.has_more_results() {
+                        self.packets.flush()?;
+                    }
                 }
                 Err(error) => {
                     self.send_error(&error)?;
@@ -132,7 +136,9 @@ impl Connection<'_> {
     /// Sends rows as they come, with the bits of `status` at their end. Returns false if they end with an error,
     /// which the client has got.
     fn send_rows(&mut self, rows: RowStream, status: u16, is_binary: bool) -> Result<bool, WireError> {
-        self.send_columns(rows.columns(), true)?;
+        self.send_definitions(rows.columns(), true)?;
+        // Clients ask this packet whether the rows are OUT parameters, before they read the rows.
+        self.end_definitions(status)?;
         let mut rows = Delivery::of(rows, &self.session);
         loop {
             let next = rows.next(&mut self.session).and_then(|chunk| {
@@ -189,8 +195,13 @@ impl Connection<'_> {
     /// Sends column definitions, after their number if `with_count`, and the EOF packet that older clients expect.
     pub(super) fn send_columns(&mut self, columns: &[ColumnMeta], with_count: bool) -> Result<(), WireError> {
         self.send_definitions(columns, with_count)?;
+        self.end_definitions(0)
+    }
+
+    /// Sends the EOF packet behind column definitions to older clients, with the bits of `status`.
+    fn end_definitions(&mut self, status: u16) -> Result<(), WireError> {
         if self.capabilities & cap::DEPRECATE_EOF == 0 {
-            let eof = OkPacket { status: self.status(false), ..OkPacket::default() };
+            let eof = OkPacket { status: self.status(false) | status, ..OkPacket::default() };
             self.packets.write(|out| eof.put_eof(out))?;
         }
         Ok(())
