@@ -1,0 +1,32 @@
+//! Words of texts: what a FULLTEXT index and `MATCH .. AGAINST` are made of.
+//!
+//! Everything here is a function of texts, rules and counts; nothing knows tables, trees or statements. The rules, the
+//! syntax of queries and the ranking are InnoDB's, so that scores have the digits of InnoDB's.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`tokens`] | finds words and n-grams in a text |
+//! | [`rules`] | the properties of an index that decide which tokens are words: parser, lengths, stopwords, collation |
+//! | [`query`] | a query, compiled to the steps that InnoDB's evaluation takes |
+//! | [`document`] | which words of a query a document contains, and its ranking |
+//! | [`statistics`] | in how many documents the words of a query are |
+
+mod boolean;
+mod boolean_ngram;
+pub mod document;
+mod marks;
+mod program;
+pub mod query;
+pub mod rules;
+pub mod statistics;
+mod stopwords;
+mod syntax;
+#[cfg(test)]
+mod tests;
+pub mod tokens;
+
+pub use document::Found;
+pub use query::{MatchMode, Query};
+pub use rules::{Stopwords, WordParser, WordRules};
+pub use statistics::Statistics;
+pub use stopwords::DEFAULT_STOPWORDS;

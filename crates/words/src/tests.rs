@@ -1,0 +1,234 @@
+//! Tests of tokenizers, queries and ranking. The expected rankings are those of MariaDB 10.11 for the same documents.
+
+use crate::tokens::{ngrams, words};
+use crate::*;
+use leafline_types::Collation;
+use std::collections::BTreeMap;
+
+const WORDS: WordParser = WordParser::Words { min: 3, max: 84 };
+
+fn rules() -> WordRules {
+    WordRules::new(WORDS, Collation::from_name("utf8mb4_0900_ai_ci").unwrap(), Stopwords::Default)
+}
+
+fn query(text: &str, mode: MatchMode) -> Query {
+    Query::new(text, mode, &rules()).unwrap()
+}
+
+/// Ranks each of some documents, each of several columns.
+fn ranked(query: &Query, documents: &[&[&str]]) -> Vec<f32> {
+    let found: Vec<Found> = documents.iter().map(|columns| query.find(columns.iter().copied())).collect();
+    let mut statistics = Statistics::new(query);
+    found.iter().for_each(|found| statistics.add(found));
+    let statistics = Statistics::decode(&statistics.encode()).unwrap();
+    let frequencies = statistics.frequencies(query);
+    found.iter().map(|found| query.rank(found, &frequencies)).collect()
+}
+
+const DOCUMENTS: &[&[&str]] = &[
+    &["the quick brown fox", "jumps over"],
+    &["lazy dog quick", "don't stop"],
+    &["apple banana", ""],
+    &["", "quick apple pie"],
+    &["foo bar", "baz foo foo"],
+];
+
+fn boolean(text: &str) -> Vec<usize> {
+    let ranks = ranked(&query(text, MatchMode::Boolean), DOCUMENTS);
+    (1..).zip(ranks).filter(|(_, rank)| *rank != 0.0).map(|(id, _)| id).collect()
+}
+
+/// Compiles a query; with expansion it has the words of the documents that it finds.
+fn expanded(text: &str, mode: MatchMode) -> Query {
+    let mut query = query(text, mode);
+    if mode != MatchMode::Expanded {
+        return query;
+    }
+    let mut more = BTreeMap::new();
+    for columns in DOCUMENTS {
+        let found = query.find(columns.iter().copied());
+        if query.accepts(&found) {
+            query.for_each_other_word(&found, columns.iter().copied(), &mut |key, word| {
+                more.insert(Box::<[u8]>::from(key), word);
+            });
+        }
+    }
+    query.expand(more.into_values());
+    query
+}
+
+#[test]
+fn words_are_letters_digits_marks_and_underscores() {
+    let found: Vec<&str> = words("Don't stop_1, naïve \u{65}\u{301}t\u{e9} 日本語 a-b").collect();
+    assert_eq!(found, ["Don", "t", "stop_1", "naïve", "e\u{301}té", "日本語", "a", "b"]);
+}
+
+#[test]
+fn ngrams_stay_within_words_of_ascii() {
+    assert_eq!(ngrams("ab, cde x", 2).collect::<Vec<_>>(), ["ab", "cd", "de"]);
+    assert_eq!(ngrams("データ、x", 2).collect::<Vec<_>>(), ["デー", "ータ", "タ、", "、x"]);
+}
+
+#[test]
+fn rankings_are_those_of_innodb() {
+    let cases = [
+        ("+quick ~fox", MatchMode::Boolean, [0.0492168665, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        ("+quick >fox", MatchMode::Boolean, [1.53777587, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        ("quick ~fox", MatchMode::Boolean, [-0.462224066, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        ("~fox quick", MatchMode::Boolean, [0.0492168665, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        ("-apple (quick fox)", MatchMode::Boolean, [0.537775934, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        (
+            "+quick (apple fox)",
+            MatchMode::Boolean,
+            [0.537775934, 0.0492168665, 0.158356249, 0.207573116, 0.0],
+        ),
+        ("+quick +(apple fox)", MatchMode::Boolean, [0.537775934, 0.0, 0.0, 0.207573116, 0.0]),
+        ("-don&t quick", MatchMode::Boolean, [0.0492168665, 0.0, 0.0, 0.0492168665, 0.0]),
+        ("quick -don&stop", MatchMode::Boolean, [0.0492168665, 0.0, 0.0, 0.0492168665, 0.0]),
+        (">quick <apple", MatchMode::Boolean, [1.04921687, 1.04921687, -0.841643751, 0.207573116, 0.0]),
+        ("+(>quick <apple) -fox", MatchMode::Boolean, [0.0, 1.04921687, -0.841643751, 0.207573116, 0.0]),
+        (r#""brown over" @4"#, MatchMode::Boolean, [0.977118134, 0.0, 0.0, 0.0, 0.0]),
+        (r#""brown over" @3"#, MatchMode::Boolean, [0.0, 0.0, 0.0, 0.0, 0.0]),
+        ("qui* quick", MatchMode::Boolean, [0.098433733, 0.098433733, 0.0, 0.098433733, 0.0]),
+        (r#""lazy quick" @3"#, MatchMode::Boolean, [0.0, 0.537775934, 0.0, 0.0, 0.0]),
+        ("b*", MatchMode::Boolean, [0.00939155091, 0.0, 0.00939155091, 0.0, 0.00939155091]),
+        (">b* <ba*", MatchMode::Boolean, [1.00939155, 0.0, 0.0586084165, 0.0, -0.941391587]),
+        (r#"+"the" quick"#, MatchMode::Boolean, [0.0, 0.0, 0.0, 0.0, 0.0]),
+        (
+            r#"quick fox quick "quick brown""#,
+            MatchMode::Boolean,
+            [1.0422821, 0.0651640519, 0.0, 0.0651640519, 0.0],
+        ),
+        ("quick", MatchMode::Natural, [0.0492168665, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        ("foo foo", MatchMode::Natural, [0.0, 0.0, 0.0, 0.0, 0.475068748]),
+        ("* quick", MatchMode::Natural, [0.0492168665, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        ("qui *", MatchMode::Natural, [0.0492168665, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        (r#""quick brown" apple"#, MatchMode::Natural, [0.537775934, 0.0, 0.158356249, 0.158356249, 0.0]),
+        ("quick quick fox", MatchMode::Natural, [0.494828731, 0.00626966963, 0.0, 0.00626966963, 0.0]),
+        ("the of", MatchMode::Natural, [0.0, 0.0, 0.0, 0.0, 0.0]),
+        ("brown", MatchMode::Expanded, [2.00345325, 0.0492168665, 0.0, 0.0492168665, 0.0]),
+        ("apple", MatchMode::Expanded, [0.0492168665, 0.0492168665, 0.646915317, 0.696132183, 0.0]),
+        ("fo *", MatchMode::Expanded, [1.67325032, 0.0492168665, 0.0, 0.0492168665, 1.45218682]),
+    ];
+    for (text, mode, expected) in cases {
+        let query = expanded(text, mode);
+        let ranks = ranked(&query, DOCUMENTS);
+        let near =
+            ranks.iter().zip(expected).all(|(rank, expected)| (f64::from(*rank) - expected).abs() < 1e-6);
+        assert!(near, "{text}: {ranks:?} {expected:?}");
+    }
+}
+
+#[test]
+fn a_word_of_all_documents_has_a_small_rank() {
+    let query = query("word", MatchMode::Natural);
+    let rank = 1.0001_f64.log10().powi(2) as f32;
+    assert_eq!(ranked(&query, &[&["word"], &["a word, word"]]), [rank, 2.0 * rank]);
+}
+
+#[test]
+fn operators_decide_which_documents_are_found() {
+    for (text, expected) in [
+        ("quick", &[1, 2, 4][..]),
+        ("+quick +apple", &[4]),
+        ("+quick -apple", &[1, 2]),
+        ("-apple", &[]),
+        ("~quick", &[]),
+        ("app*", &[3, 4]),
+        ("+(apple fox) +quick", &[1, 4]),
+        ("\"quick brown\"", &[1]),
+        ("\"brown quick\"", &[]),
+        ("\"fox jumps\"", &[]),
+        ("\"the quick\"", &[1, 2, 4]),
+        ("\"brown over\" @4", &[1]),
+        ("\"brown over\" @3", &[]),
+        ("stop don", &[2]),
+        ("+don't", &[2]),
+        ("\"\"", &[]),
+        ("", &[]),
+        ("QUICK", &[1, 2, 4]),
+        ("apple -pie", &[3]),
+        ("quick +apple", &[3, 4]),
+    ] {
+        assert_eq!(boolean(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn wrong_queries_have_the_messages_of_innodb() {
+    let fails = |text: &str| Query::new(text, MatchMode::Boolean, &rules()).unwrap_err();
+    for (text, message) in [
+        ("+", "syntax error, unexpected $end"),
+        ("foo**", "syntax error, unexpected $end, expecting FTS_TERM or FTS_NUMB or '*'"),
+        ("+foo +-bar", "syntax error, unexpected '-'"),
+        ("\"foo bar\"@", "syntax error, unexpected $end, expecting FTS_NUMB"),
+        ("(foo", "syntax error, unexpected $end"),
+        ("foo)", "syntax error, unexpected ')', expecting $end"),
+        ("foo @ bar", "syntax error, unexpected '@', expecting $end"),
+    ] {
+        assert_eq!((fails(text).code, fails(text).message.to_string()), (1064, message.to_owned()), "{text}");
+    }
+    assert_eq!(fails(&format!("{}foo{}", "(".repeat(40), ")".repeat(40))).code, 128);
+    assert_eq!(fails(&"(a)".repeat(10_000)).code, 128);
+    assert!(Query::new(&format!("\"{}\"", "word ".repeat(129)), MatchMode::Boolean, &rules()).is_err());
+}
+
+#[test]
+fn an_index_decides_by_its_lengths_and_stopwords() {
+    let collation = Collation::from_name("utf8mb4_bin").unwrap();
+    let listed = Stopwords::Listed(vec!["fox".to_owned()]);
+    let rules = WordRules::new(WordParser::Words { min: 2, max: 4 }, collation, listed);
+    let finds = |text: &str| {
+        let query = Query::new(text, MatchMode::Natural, &rules).unwrap();
+        query.accepts(&query.find(["on the fox quick A Be"]))
+    };
+    assert!(finds("on") && finds("the") && finds("Be"));
+    assert!(!finds("fox") && !finds("quick") && !finds("A") && !finds("be"));
+}
+
+#[test]
+fn ngrams_of_a_boolean_word_follow_one_another() {
+    let collation = Collation::from_name("utf8mb4_0900_ai_ci").unwrap();
+    let rules = WordRules::new(WordParser::Ngram(2), collation, Stopwords::Default);
+    let finds = |text: &str, mode: MatchMode| {
+        let query = Query::new(text, mode, &rules).unwrap();
+        query.accepts(&query.find(["数据库管理", "text column"]))
+    };
+    assert!(finds("数据", MatchMode::Boolean) && finds("据库管", MatchMode::Boolean));
+    assert!(!finds("数管", MatchMode::Boolean));
+    assert!(finds("管理数据", MatchMode::Natural) && !finds("管理数据", MatchMode::Boolean));
+    assert!(finds("数*", MatchMode::Boolean) && finds("+数据 -库数", MatchMode::Boolean));
+    assert!(!finds("+数据 -库管", MatchMode::Boolean));
+    assert!(finds("\"te ex\"", MatchMode::Boolean));
+    // N-grams with a stopword are not indexed.
+    assert!(!WordRules::is_indexed(&rules, "ca", b""));
+    assert!(!finds("(数据", MatchMode::Boolean));
+}
+
+#[test]
+fn no_query_panics_and_every_document_is_ranked() {
+    let pieces = [
+        "+", "-", "<", ">", "~", "(", ")", "*", "\"", "@", " ", "\t", "\n", "%", "3", "foo", "quick", "the",
+        "é", "日本",
+    ];
+    let mut seed = 1_u64;
+    let mut next = |bound: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % bound
+    };
+    let ngrams =
+        WordRules::new(WordParser::Ngram(2), Collation::from_name("utf8mb4_bin").unwrap(), Stopwords::None);
+    let mut parsed = 0;
+    for _ in 0..3_000 {
+        let text: String = (0..1 + next(12)).map(|_| pieces[next(pieces.len())]).collect();
+        for mode in [MatchMode::Natural, MatchMode::Boolean] {
+            for rules in [&rules(), &ngrams] {
+                if let Ok(query) = Query::new(&text, mode, rules) {
+                    parsed += 1;
+                    assert!(ranked(&query, DOCUMENTS).iter().all(|rank| rank.is_finite()));
+                }
+            }
+        }
+    }
+    assert!(parsed > 4_000, "{parsed}");
+}
