@@ -24,15 +24,20 @@ const OTHER_ACTIONS: &[&str] = &[
 impl Parser<'_> {
     /// Parses CREATE INDEX from UNIQUE or INDEX on.
     pub(super) fn create_index(&mut self) -> Parsed<StatementKind> {
-        let kind = if self.accept_word("UNIQUE") { KeyKind::Unique } else { KeyKind::Index };
+        let kind = match () {
+            () if self.accept_word("UNIQUE") => KeyKind::Unique,
+            () if self.accept_word("FULLTEXT") => KeyKind::Fulltext,
+            () => KeyKind::Index,
+        };
+        let of_words = kind == KeyKind::Fulltext;
         self.expect_word("INDEX")?;
         let name = Some(self.ident()?);
-        let hash = self.index_type()?;
+        let hash = !of_words && self.index_type()?;
         self.expect_word("ON")?;
         let table = self.table_name()?;
         self.define(&table);
         let parts = self.key_parts()?;
-        let options = self.index_options(hash)?;
+        let options = self.index_options(hash, of_words)?;
         let key = KeyDefinition { kind, name, parts, options };
         if self.accept_word("HYPOTHETICAL") {
             return Ok(StatementKind::CreateHypotheticalIndex(table, Box::new(key)));

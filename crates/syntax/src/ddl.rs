@@ -43,7 +43,8 @@ impl Parser<'_> {
             self.advance();
             return self.create_table(true);
         }
-        if self.at_word("INDEX") || self.at_words(&["UNIQUE", "INDEX"]) {
+        let is_index = |words: &[&str]| self.at_words(words);
+        if is_index(&["INDEX"]) || is_index(&["UNIQUE", "INDEX"]) || is_index(&["FULLTEXT", "INDEX"]) {
             return self.create_index();
         }
         if self.at_program() {

@@ -41,6 +41,7 @@ mod lex_mode;
 pub mod lexer;
 mod lift;
 mod literal;
+mod match_against;
 mod normalized;
 mod operand;
 mod partition;

@@ -164,7 +164,7 @@ impl Parser<'_> {
             b'I' if is("INTERVAL") => self.interval_first(),
             b'D' if is("DEFAULT") => self.default_value(),
             b'R' if is("ROW") && parenthesis => self.row_constructor(),
-            b'M' if is("MATCH") => self.refuse("MATCH ... AGAINST"),
+            b'M' if is("MATCH") => self.match_against(),
             b'_' if matches!(next, TokenKind::String | TokenKind::Hex | TokenKind::Bit) => self.introduced(),
             _ => self.named(),
         }

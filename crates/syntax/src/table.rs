@@ -140,9 +140,11 @@ impl Parser<'_> {
             KeyKind::Unique
         } else if self.at_word("CHECK") {
             return self.refuse("CHECK constraints");
-        } else if self.at_any_word(&["FULLTEXT", "SPATIAL"]) {
-            let word = self.any_word()?;
-            return self.refuse(&format!("{} INDEX", word.value.to_ascii_uppercase()));
+        } else if symbol.is_none() && self.accept_word("FULLTEXT") {
+            self.accept_any_word(&["INDEX", "KEY"]);
+            KeyKind::Fulltext
+        } else if self.at_word("SPATIAL") {
+            return self.refuse("SPATIAL INDEX");
         } else if symbol.is_none() && self.accept_any_word(&["INDEX", "KEY"]) {
             KeyKind::Index
         } else {
@@ -152,9 +154,9 @@ impl Parser<'_> {
         if self.is_ident_at(0) && !self.at_word("USING") && !self.at_word("TYPE") {
             name = Some(self.ident()?);
         }
-        let hash = self.index_type()?;
+        let hash = kind != KeyKind::Fulltext && self.index_type()?;
         let parts = self.key_parts()?;
-        let options = self.index_options(hash)?;
+        let options = self.index_options(hash, kind == KeyKind::Fulltext)?;
         let name = if kind == KeyKind::Primary { None } else { name.or(symbol) };
         Ok(KeyDefinition { kind, name, parts, options })
     }
@@ -197,12 +199,19 @@ impl Parser<'_> {
         Ok(KeyPartValue::Column { name, prefix })
     }
 
-    /// Parses the options after a key's parts. `hash` says whether USING HASH came before them.
-    pub(super) fn index_options(&mut self, hash: bool) -> Parsed<KeyOptions> {
+    /// Parses the options after a key's parts. `hash` says whether USING HASH came before them. A key of words has a parser, but
+    /// no index type and no packing.
+    pub(super) fn index_options(&mut self, hash: bool, of_words: bool) -> Parsed<KeyOptions> {
         let mut options = KeyOptions { hash, ..KeyOptions::default() };
         loop {
             if self.accept_word("COMMENT") {
                 options.comment = Some(self.string()?);
+            } else if of_words && self.at_words(&["WITH", "PARSER"]) {
+                self.advance();
+                self.advance();
+                options.parser = Some(self.ident()?);
+            } else if of_words && self.at_any_word(&["USING", "TYPE", "PACKED", "NOT"]) {
+                return Err(self.syntax_error());
             } else if self.at_any_word(&["USING", "TYPE"]) {
                 options.hash = self.index_type()?;
             } else if self.at_any_word(&["VISIBLE", "INVISIBLE"]) {

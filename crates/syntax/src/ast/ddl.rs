@@ -309,7 +309,7 @@ pub enum TypeName {
 /// A key of CREATE TABLE, CREATE INDEX or ALTER TABLE ADD.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyDefinition {
-    /// Whether the key is primary, unique or plain.
+    /// The kind of the key.
     pub kind: KeyKind,
     /// The index name, or else the CONSTRAINT symbol.
     pub name: Option<Ident>,
@@ -332,6 +332,8 @@ pub struct KeyOptions {
     pub hash: bool,
     /// Whether KEY_BLOCK_SIZE was written.
     pub block_size: bool,
+    /// WITH PARSER, of a FULLTEXT key.
+    pub parser: Option<Ident>,
 }
 
 /// `[CONSTRAINT name] FOREIGN KEY [index] (columns) REFERENCES table (columns) [ON DELETE ..] [ON UPDATE ..]`.
@@ -362,6 +364,8 @@ pub enum KeyKind {
     Unique,
     /// INDEX, KEY.
     Index,
+    /// FULLTEXT.
+    Fulltext,
 }
 
 /// A part of a key.

@@ -245,6 +245,8 @@ pub enum ExprKind {
     },
     /// `JSON_VALUE(..)`.
     JsonValue(Box<JsonValue>),
+    /// `MATCH (columns) AGAINST (query)`.
+    Match(Box<MatchAgainst>),
     /// `(query)` as a value.
     Subquery(Box<Query>),
     /// `EXISTS (query)`.
@@ -257,6 +259,28 @@ pub enum ExprKind {
     InsertedValue(ColumnName),
     /// A unit's name as a function's argument (`TIMESTAMPDIFF(DAY, a, b)`).
     Unit(IntervalUnit),
+}
+
+/// `MATCH (columns) AGAINST (query mode)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchAgainst {
+    /// The columns.
+    pub columns: Vec<ColumnName>,
+    /// The words that are sought.
+    pub query: Expr,
+    /// The mode of the search.
+    pub mode: SearchMode,
+}
+
+/// The modes of a search for words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchMode {
+    /// IN NATURAL LANGUAGE MODE.
+    Natural,
+    /// WITH QUERY EXPANSION.
+    Expanded,
+    /// IN BOOLEAN MODE.
+    Boolean,
 }
 
 /// `JSON_VALUE(document, path [RETURNING type] [.. ON EMPTY] [.. ON ERROR])`.

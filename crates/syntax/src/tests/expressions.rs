@@ -9,6 +9,26 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
+fn searches_for_words_have_modes() {
+    check(&[
+        ("MATCH (a, t.b) AGAINST ('x')", "[match Natural 'x']"),
+        ("match a, b against (@x IN NATURAL LANGUAGE MODE) > 0", "[Gt [match Natural @x] 0]"),
+        ("MATCH (a) AGAINST (CONCAT('x', ?) IN BOOLEAN MODE)", "[match Boolean CONCAT('x' ?1)]"),
+        ("MATCH (a) AGAINST ('x' WITH QUERY EXPANSION)", "[match Expanded 'x']"),
+        ("MATCH (a) AGAINST ('x' IN NATURAL LANGUAGE MODE WITH QUERY EXPANSION)", "[match Expanded 'x']"),
+    ]);
+    for wrong in [
+        "MATCH (a) AGAINST ('x' IN BOOLEAN MODE WITH QUERY EXPANSION)",
+        "MATCH (a + 1) AGAINST ('x')",
+        "MATCH () AGAINST ('x')",
+        "MATCH (a) AGAINST ()",
+        "MATCH (a) AGAINST ('x' AND 'y')",
+    ] {
+        assert_eq!(outcome(&format!("SELECT {wrong} FROM t")), 1064, "{wrong}");
+    }
+}
+
+#[test]
 fn operators_bind_as_in_mysql() {
     check(&[
         ("1 + 2 * 3", "[Add 1 [Multiply 2 3]]"),

@@ -140,6 +140,7 @@ fn nested(e: &Expr) -> String {
         ExprKind::Grouping(keys) => format!("[grouping {}]", list(keys)),
         ExprKind::Window(call) => windowed(&call.function),
         ExprKind::JsonValue(value) => format!("[json-value {} '{}']", nested(&value.document), value.path),
+        ExprKind::Match(search) => format!("[match {:?} {}]", search.mode, nested(&search.query)),
         ExprKind::CharUsing { codes, charset } => format!("[char {} {}]", list(codes), charset.value),
         ExprKind::Trim { side, remove, operand } => {
             let remove = remove.as_ref().map_or(String::new(), |e| format!(" {}", nested(e)));
