@@ -12,7 +12,7 @@ use crate::overflow::part_bytes;
 use crate::trees::create_tree;
 use leafline_btree::{CommitTs, LeafFormat};
 use leafline_storage::{PageNo, SegmentId, Store};
-use leafline_types::{Collation, SqlType};
+use leafline_types::{Collation, MysqlError, SqlType};
 use std::sync::Arc;
 
 /// The trees made by a statement; freed unless the statement commits.
@@ -54,6 +54,9 @@ pub(crate) fn empty_table(
     new: &mut NewTrees,
 ) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
     let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &core.limits)?;
+    if is_private && !draft.fulltext.is_empty() {
+        return Err(MysqlError::fulltext_on_temporary_table().into());
+    }
     let clustered_key = draft.clustered_key().map(<[_]>::to_vec);
     let mut table = TableDef {
         id: TableId(core.counters.new_object()),
@@ -62,6 +65,7 @@ pub(crate) fn empty_table(
         columns: draft.columns,
         dropped: Vec::new(),
         indexes: Vec::with_capacity(draft.indexes.len()),
+        fulltext: draft.fulltext,
         checks: spec.checks.clone(),
         foreign_keys: Vec::new(),
         histograms: Vec::new(),
@@ -161,6 +165,7 @@ pub(crate) fn new_overflow_table(
         columns: draft.columns,
         dropped: Vec::new(),
         indexes: Vec::new(),
+        fulltext: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         histograms: Vec::new(),

@@ -13,7 +13,7 @@ fn searches_for_words_have_modes() {
     check(&[
         ("MATCH (a, t.b) AGAINST ('x')", "[match Natural 'x']"),
         ("match a, b against (@x IN NATURAL LANGUAGE MODE) > 0", "[Gt [match Natural @x] 0]"),
-        ("MATCH (a) AGAINST (CONCAT('x', ?) IN BOOLEAN MODE)", "[match Boolean CONCAT('x' ?1)]"),
+        ("MATCH (a) AGAINST (CONCAT('x', ?) IN BOOLEAN MODE)", "[match Boolean CONCAT('x' ?0)]"),
         ("MATCH (a) AGAINST ('x' WITH QUERY EXPANSION)", "[match Expanded 'x']"),
         ("MATCH (a) AGAINST ('x' IN NATURAL LANGUAGE MODE WITH QUERY EXPANSION)", "[match Expanded 'x']"),
     ]);

@@ -3,10 +3,11 @@
 use super::column::{CheckDef, ColumnDef};
 use super::definition::{TableDef, TableId};
 use super::encoding::{
-    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOR_FOREIGN_KEY, FOREIGN_KEY, FORMAT, INDEX,
+    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOR_FOREIGN_KEY, FOREIGN_KEY, FORMAT, FULLTEXT, INDEX,
     INVISIBLE_INDEX, IndexRow, KeyReader, PARTITION, PARTITIONING, TABLE, VIEW, decode_column,
     decode_dropped, decode_foreign_key, decode_index, decode_table, decode_view, known_collation,
 };
+use super::fulltext;
 use super::histogram::{self, HISTOGRAM};
 use super::index_def::{IndexKind, IndexShape};
 use super::published::{Catalog, DatabaseDef};
@@ -127,6 +128,13 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                 if let Some(partial) = tables.get_mut(&id) {
                     let columns = partial.table.columns.len();
                     partial.table.foreign_keys.push(decode_foreign_key(&row.payload, columns)?);
+                }
+            }
+            FULLTEXT => {
+                let id = of_table(&mut tables)?;
+                if let Some(partial) = tables.get_mut(&id) {
+                    let columns = partial.table.columns.len();
+                    partial.table.fulltext.push(fulltext::decode(&row.payload, columns)?);
                 }
             }
             VIEW => views.push(decode_view(id, &row.payload)?),

@@ -1,6 +1,7 @@
 //! Definitions of tables. They are immutable once published, and shared as `Arc`.
 
 use super::column::{CheckDef, ColumnDef, DefaultValue};
+use super::fulltext::FulltextDef;
 use super::index_def::IndexDef;
 use super::partition_scheme::PartitionScheme;
 use leafline_types::row::DroppedColumn;
@@ -126,6 +127,8 @@ pub struct TableDef {
     pub dropped: Vec<DroppedColumn>,
     /// Its indexes; the first is the clustered one.
     pub indexes: Vec<Arc<IndexDef>>,
+    /// Its FULLTEXT indexes, which have no trees.
+    pub fulltext: Vec<FulltextDef>,
     /// CHECK constraints, which the writer of a row must enforce.
     pub checks: Vec<CheckDef>,
     /// Foreign keys, which the writer of a row must enforce.

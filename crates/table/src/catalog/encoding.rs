@@ -16,12 +16,14 @@
 //! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
 //! | dropped column | 9, table id u64, number u16 | the row of the column without a name, then the first version without it u16 |
 //! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions listed, 8 by a function, 16 subpartitions), text of the function, deciding columns (u16 count, each u16); with subpartitions the same fields for them, and the number in each partition u16 |
+//! | FULLTEXT index | 13, table id u64, position u16 | see `catalog::fulltext` |
 //! | partition, or subpartition | 11, table id u64, position u16 | name, comment, number of the table with its rows u64, rows of values (u32 count, each: u16 count, each value: u8 (0 MAXVALUE, 1 value, 2 unsigned number of a function), value as a one-column row); of a subpartition: its own name and comment |
 //!
 //! Names, texts, comments and the constant consist of a length (u32) and the bytes.
 
 use super::column::{ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, StoredColumn, column_layout};
 use super::definition::{ForeignKeyDef, Organisation, TableDef, TableId, TableOptions};
+use super::fulltext;
 use super::histogram;
 use super::index_def::{IndexDef, IndexKind, IndexPart, Packing};
 use super::packing::{decode_choice, encode_choice};
@@ -48,6 +50,7 @@ pub(super) const VIEW: u8 = 7;
 pub(super) const DROPPED: u8 = 9;
 pub(super) const PARTITIONING: u8 = 10;
 pub(super) const PARTITION: u8 = 11;
+pub(super) const FULLTEXT: u8 = 13;
 /// The kind of the change buffer's row: see `crate::change_buffer`.
 pub(crate) const CHANGE_BUFFER: u8 = 15;
 
@@ -138,6 +141,10 @@ impl CatalogRow {
         for (number, column) in table.dropped.iter().enumerate() {
             let key = key(DROPPED, table.id.0, Some(number as u16));
             rows.push(CatalogRow { key, payload: encode_dropped(column)? });
+        }
+        for (position, index) in table.fulltext.iter().enumerate() {
+            let key = key(FULLTEXT, table.id.0, Some(position as u16));
+            rows.push(CatalogRow { key, payload: fulltext::encode(index) });
         }
         rows.extend(histogram::rows(table)?);
         if let Some(PartitionRows { scheme, partitions }) = partition_rows(table)? {
@@ -478,6 +485,7 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         columns: Vec::new(),
         dropped: Vec::new(),
         indexes: Vec::new(),
+        fulltext: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         histograms: Vec::new(),

@@ -1,8 +1,9 @@
 //! The objects that DDL statements define: checks them against MySQL's rules, and resolves names to
 //! positions.
 
-use super::column::{CheckDef, ColumnDef, StoredColumn};
+use super::column::{CheckDef, ColumnDef, GeneratedKind, StoredColumn};
 use super::definition::{Organisation, TableDef, TableOptions};
+use super::fulltext::{FulltextDef, FulltextSpec};
 use super::index_def::{HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY};
 use super::partition_scheme::PartitionScheme;
 use crate::error::Result;
@@ -37,6 +38,8 @@ pub struct TableSpec {
     pub columns: Vec<ColumnDef>,
     /// Its indexes, in any order.
     pub indexes: Vec<IndexSpec>,
+    /// Its FULLTEXT indexes.
+    pub fulltext: Vec<FulltextSpec>,
     /// Its CHECK constraints.
     pub checks: Vec<CheckDef>,
     /// Its foreign keys.
@@ -113,6 +116,7 @@ impl TableSpec {
             name: table.name.clone(),
             columns: table.columns.clone(),
             indexes: shown.map(|index| IndexSpec::of(index, &table.columns)).collect(),
+            fulltext: table.fulltext.iter().map(|index| FulltextSpec::of(index, &table.columns)).collect(),
             checks: table.checks.clone(),
             partitioning: table.partitioning.as_ref().map(|partitioning| partitioning.scheme.clone()),
             options: table.options.clone(),
@@ -198,6 +202,8 @@ pub(crate) struct TableDraft {
     pub(crate) columns: Vec<ColumnDef>,
     /// The indexes, in the order of [`index_order`].
     pub(crate) indexes: Vec<IndexDraft>,
+    /// The FULLTEXT indexes.
+    pub(crate) fulltext: Vec<FulltextDef>,
 }
 
 impl TableDraft {
@@ -252,28 +258,49 @@ impl TableDraft {
             indexes.push(draft);
         }
         let counts = |index: &&IndexDraft| index.kind != IndexKind::Clustered && index.name != PRIMARY;
-        if indexes.iter().filter(counts).count() > MAX_INDEXES {
+        let mut fulltext: Vec<FulltextDef> = Vec::with_capacity(spec.fulltext.len());
+        for index in &spec.fulltext {
+            if spec.partitioning.is_some() {
+                return Err(MysqlError::table_cannot_have_fulltext().into());
+            }
+            let others = fulltext.iter().map(|index| &index.name);
+            let taken: Vec<&str> =
+                indexes.iter().map(|index| &index.name).chain(others).map(String::as_str).collect();
+            let index = validate_fulltext(index, &columns, &taken)?;
+            fulltext.push(index);
+        }
+        if indexes.iter().filter(counts).count() + fulltext.len() > MAX_INDEXES {
             return Err(MysqlError::too_many_keys(MAX_INDEXES).into());
         }
         indexes.sort_by_key(|index| index_order(index, &columns));
         check_auto_increment(&columns, &indexes)?;
         check_visibility(&columns, &indexes)?;
-        Ok(TableDraft { columns, indexes })
+        Ok(TableDraft { columns, indexes, fulltext })
+    }
+}
+
+fn is_longer(comment: &str, most: usize) -> bool {
+    comment.len() > most && comment.chars().count() > most
+}
+
+/// Returns error 1688 if the comment of an index is too long.
+fn check_comment(index: &str, comment: &str) -> Result<()> {
+    match is_longer(comment, MAX_COMMENT) {
+        true => Err(MysqlError::index_comment_too_long(index, MAX_COMMENT).into()),
+        false => Ok(()),
     }
 }
 
 /// Returns error 1628, 1629, 1688 or 1793 if a comment is too long.
 fn check_comments(spec: &TableSpec) -> Result<()> {
-    let is_longer = |comment: &str, most: usize| comment.len() > most && comment.chars().count() > most;
     if is_longer(&spec.options.comment, MAX_TABLE_COMMENT) {
         return Err(MysqlError::table_comment_too_long(&spec.name, MAX_TABLE_COMMENT).into());
     }
     if let Some(column) = spec.columns.iter().find(|column| is_longer(&column.comment, MAX_COMMENT)) {
         return Err(MysqlError::column_comment_too_long(&column.name, MAX_COMMENT).into());
     }
-    if let Some(index) = spec.indexes.iter().find(|index| is_longer(&index.comment, MAX_COMMENT)) {
-        let name = index.name.as_deref().unwrap_or(PRIMARY);
-        return Err(MysqlError::index_comment_too_long(name, MAX_COMMENT).into());
+    for index in &spec.indexes {
+        check_comment(index.name.as_deref().unwrap_or(PRIMARY), &index.comment)?;
     }
     let partitions = spec.partitioning.iter().flat_map(|scheme| &scheme.partitions);
     let mut comments = partitions.flat_map(|partition| {
@@ -340,7 +367,7 @@ pub(super) fn validate_index(
             }
             name.clone()
         }
-        None => index_name(index, taken),
+        None => index_name(index.parts.first().map_or("", |part| part.column.as_str()), taken),
     };
     let kind = match index.kind {
         IndexSpecKind::Unique => IndexKind::Unique,
@@ -350,15 +377,71 @@ pub(super) fn validate_index(
     Ok(IndexDraft { name, kind, parts, ..IndexDraft::like(index) })
 }
 
+    /// Resolves and names the index of a table with `columns`. `taken` has the names of the table's other indexes.
+    ///
+    /// # Errors
+    /// 1061, 1280 and 1059 for its name; 1072 and 1060 for its columns; 1283 for columns that are not text, or are not all of one
+    /// collation; 3106 for virtual columns.
+    fn validate_fulltext(index: &FulltextSpec, columns: &[ColumnDef], taken: &[&str]) -> Result<FulltextDef> {
+        if index.columns.len() > MAX_INDEX_PARTS {
+            return Err(MysqlError::too_many_key_parts(MAX_INDEX_PARTS).into());
+        }
+        let mut positions = Vec::with_capacity(index.columns.len());
+        for name in &index.columns {
+            let named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(name) && !column.is_hidden();
+            let Some((position, column)) = columns.iter().enumerate().find(|(_, column)| named(column)) else {
+                return Err(MysqlError::key_column_missing(name).into());
+            };
+            if positions.contains(&position) {
+                return Err(MysqlError::duplicate_column(name).into());
+            }
+            let first = positions.first().and_then(|first: &usize| columns.get(*first));
+            let same_collation = first.is_none_or(|first| first.collation == column.collation);
+            if !is_text(column) || !same_collation {
+                return Err(MysqlError::bad_fulltext_column(&column.name).into());
+            }
+            if matches!(&column.generated, Some(generated) if generated.kind == GeneratedKind::Virtual) {
+                let action = "Fulltext index on virtual generated column";
+                return Err(MysqlError::unsupported_on_generated_column(action).into());
+            }
+            positions.push(position);
+        }
+        let name = match &index.name {
+            Some(name) => {
+                check_name(name, |name| MysqlError::wrong_index_name(name))?;
+                if primary_name_is_reserved(name) {
+                    return Err(MysqlError::wrong_index_name(name).into());
+                }
+                if taken.iter().any(|taken| taken.eq_ignore_ascii_case(name)) {
+                    return Err(MysqlError::duplicate_key_name(name).into());
+                }
+                name.clone()
+            }
+            None => index_name(index.columns.first().map_or("", String::as_str), taken),
+        };
+        check_comment(&name, &index.comment)?;
+        let Some(words) = index.words.clone() else {
+            return Err(MysqlError::internal("a FULLTEXT index without rules").into());
+        };
+        let (comment, invisible) = (index.comment.clone(), index.invisible);
+        Ok(FulltextDef { name, columns: positions, words, comment, invisible })
+    }
+
+/// Returns whether the values of a column are texts, in a character set that contains ASCII.
+fn is_text(column: &ColumnDef) -> bool {
+    let is_text =
+        matches!(column.ty, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. });
+    is_text && column.ty.is_character() && column.collation.charset().min_bytes() == 1
+}
+
 /// Returns whether only the primary key or the clustered index may have this name.
 fn primary_name_is_reserved(name: &str) -> bool {
     name.eq_ignore_ascii_case(PRIMARY) || name.eq_ignore_ascii_case(HIDDEN_CLUSTERED)
 }
 
-/// The name that MySQL gives an index without one: that of its first column, with `_2`, `_3`, ... if it is
+/// The name that MySQL gives an index without one: `base`, that of its first column, with `_2`, `_3`, ... if it is
 /// taken.
-fn index_name(index: &IndexSpec, taken: &[&str]) -> String {
-    let base = index.parts.first().map_or("", |part| part.column.as_str());
+fn index_name(base: &str, taken: &[&str]) -> String {
     let free = |name: &str| {
         !primary_name_is_reserved(name) && !taken.iter().any(|taken| taken.eq_ignore_ascii_case(name))
     };

@@ -58,6 +58,7 @@ impl TableSpec {
             columns: draft.columns,
             dropped: Vec::new(),
             indexes,
+            fulltext: draft.fulltext,
             checks: self.checks.clone(),
             foreign_keys: Vec::new(),
             histograms: Vec::new(),

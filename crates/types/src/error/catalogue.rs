@@ -110,6 +110,7 @@ catalogue! {
     1116 "HY000" ER_TOO_MANY_TABLES too_many_tables(max) "Too many tables; MySQL can only use {max} tables in a join";
     1117 "HY000" ER_TOO_MANY_FIELDS too_many_columns() "Too many columns";
     1118 "42000" ER_TOO_BIG_ROWSIZE too_big_row_size(max) "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {max}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    1128 "HY000" ER_FUNCTION_NOT_DEFINED function_not_defined(name) "Function '{name}' is not defined";
     1129 "HY000" ER_HOST_IS_BLOCKED host_is_blocked(host) "Host '{host}' is blocked because of many failed logins; try again in some seconds";
     1130 "HY000" ER_HOST_NOT_PRIVILEGED host_not_privileged(host) "Host '{host}' is not allowed to connect to this MySQL server";
     1133 "42000" ER_PASSWORD_NO_MATCH password_no_match() "Can't find any matching row in the user table";
@@ -138,6 +139,7 @@ catalogue! {
     1175 "HY000" ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE safe_update_mode(detail) "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. {detail}";
     1176 "42000" ER_KEY_DOES_NOT_EXITS key_does_not_exist(key, table) "Key '{key}' doesn't exist in table '{table}'";
     1180 "HY000" ER_ERROR_DURING_COMMIT error_during_commit(os_code, text) "Got error {os_code} - '{text}' during COMMIT";
+    1191 "HY000" ER_FT_MATCHING_KEY_NOT_FOUND no_fulltext_index() "Can't find FULLTEXT index matching the column list";
     1192 "HY000" ER_LOCK_OR_ACTIVE_TRANSACTION active_transaction() "Can't execute the given command because you have active locked tables or an active transaction";
     1193 "HY000" ER_UNKNOWN_SYSTEM_VARIABLE unknown_system_variable(name) "Unknown system variable '{name}'";
     1194 "HY000" ER_CRASHED_ON_USAGE table_crashed(table) "Table '{table}' is marked as crashed and should be repaired";
@@ -145,6 +147,7 @@ catalogue! {
     1206 "HY000" ER_LOCK_TABLE_FULL lock_table_full() "The total number of locks exceeds the lock table size";
     1210 "HY000" ER_WRONG_ARGUMENTS wrong_arguments(place) "Incorrect arguments to {place}";
     1213 "40001" ER_LOCK_DEADLOCK deadlock() "Deadlock found when trying to get lock; try restarting transaction";
+    1214 "HY000" ER_TABLE_CANT_HANDLE_FT table_cannot_have_fulltext() "The used table type doesn't support FULLTEXT indexes";
     1215 "HY000" ER_CANNOT_ADD_FOREIGN cannot_add_foreign_key() "Cannot add foreign key constraint";
     1216 "23000" ER_NO_REFERENCED_ROW hidden_no_referenced_row() "Cannot add or update a child row: a foreign key constraint fails";
     1217 "23000" ER_ROW_IS_REFERENCED hidden_row_is_referenced() "Cannot delete or update a parent row: a foreign key constraint fails";
@@ -186,6 +189,7 @@ catalogue! {
     1271 "HY000" ER_CANT_AGGREGATE_NCOLLATIONS illegal_mix_of_many_collations(operation) "Illegal mix of collations for operation '{operation}'";
     1273 "HY000" ER_UNKNOWN_COLLATION unknown_collation(name) "Unknown collation: '{name}'";
     1280 "42000" ER_WRONG_NAME_FOR_INDEX wrong_index_name(name) "Incorrect index name '{name}'";
+    1283 "HY000" ER_BAD_FT_COLUMN bad_fulltext_column(column) "Column '{column}' cannot be part of FULLTEXT index";
     1286 "42000" ER_UNKNOWN_STORAGE_ENGINE unknown_storage_engine(name) "Unknown storage engine '{name}'";
     1287 "HY000" ER_WARN_DEPRECATED_SYNTAX deprecated_syntax(old, new) "'{old}' is deprecated and will be removed in a future release. Please use {new} instead";
     1288 "HY000" ER_NON_UPDATABLE_TABLE non_updatable_table(table, statement) "The target table {table} of the {statement} is not updatable";
@@ -391,6 +395,7 @@ catalogue! {
     1791 "HY000" ER_UNKNOWN_EXPLAIN_FORMAT unknown_explain_format(name) "Unknown EXPLAIN format name: '{name}'";
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1793 "HY000" ER_TOO_LONG_TABLE_PARTITION_COMMENT partition_comment_too_long(partition, max) "Comment for table partition '{partition}' is too long (max = {max})";
+    1796 "HY000" ER_INNODB_NO_FT_TEMP_TABLE fulltext_on_temporary_table() "Cannot create FULLTEXT index on temporary InnoDB table";
     1800 "HY000" ER_UNKNOWN_ALTER_ALGORITHM unknown_alter_algorithm(name) "Unknown ALGORITHM '{name}'";
     1801 "HY000" ER_UNKNOWN_ALTER_LOCK unknown_alter_lock(name) "Unknown LOCK type '{name}'";
     1808 "HY000" ER_TABLE_SCHEMA_MISMATCH schema_mismatch(what) "Schema mismatch ({what})";
