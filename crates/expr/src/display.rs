@@ -6,6 +6,7 @@ use std::fmt;
 use super::ir::{Expr, ExprKind, ProgramName, RowList, Subquery, SubqueryUse};
 use leafline_types::convert;
 use leafline_types::value::{SqlType, Value};
+use leafline_words::MatchMode;
 
 impl Expr {
     /// Shows the expression with the column names that `name` returns; a column without one has the name of the
@@ -87,6 +88,14 @@ impl fmt::Display for Named<'_> {
             ExprKind::Program(call) => {
                 let ProgramName { database, name } = &*call.function;
                 write!(f, "`{database}`.`{name}`({})", list(&call.args, ","))
+            }
+            ExprKind::Match(call) => {
+                let mode = match call.search.mode {
+                    MatchMode::Natural => "",
+                    MatchMode::Expanded => " with query expansion",
+                    MatchMode::Boolean => " in boolean mode",
+                };
+                write!(f, "(match {} against ({}{mode}))", list(&call.columns, ","), of(&call.query))
             }
             ExprKind::Call { function, args } => {
                 let name = function.definition().name.to_ascii_lowercase();

@@ -29,6 +29,7 @@ impl PartialEq for ExprKind {
                 o == p && a == c && b == d
             }
             (Program(a), Program(b)) => a == b,
+            (Match(a), Match(b)) => a == b,
             (And(a), And(b)) | (Or(a), Or(b)) | (Coalesce(a), Coalesce(b)) => a == b,
             (Negate(a), Negate(b)) | (Not(a), Not(b)) | (Cast { operand: a }, Cast { operand: b }) => a == b,
             (Xor(a, b), Xor(c, d)) => a == c && b == d,

@@ -54,6 +54,7 @@ mod part_range;
 mod prefix_range;
 mod regexp;
 mod screen;
+mod search;
 pub mod subquery;
 #[cfg(test)]
 #[path = "../../types/src/testing.rs"]
@@ -75,12 +76,13 @@ pub use eval::{
 };
 pub use function::{Function, Volatility};
 pub use ir::{
-    ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, FunctionId, InSet, ProgramCall, ProgramName,
-    RowColumn, RowList, Subquery, SubqueryUse, When,
+    ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, FunctionId, InSet, MatchCall, ProgramCall,
+    ProgramName, RowColumn, RowList, Subquery, SubqueryUse, When,
 };
 pub use like::LikePattern;
 pub use locale::{TimeNames, locale_name};
 pub use named_locks::{NamedLocks, SharedLocks};
 pub use normalize::{bind_parameters, conjuncts, fold, push_down_not};
 pub use screen::{PrefilterCounts, RowPrefilter};
+pub use search::Search;
 pub use user_variables::UserVariables;

@@ -63,6 +63,7 @@ fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
             | ExprKind::Outer(_)
             | ExprKind::Subquery(_)
             | ExprKind::Program(_)
+            | ExprKind::Match(_)
     );
     e.for_each_child(&mut |child| constant &= child.as_literal().is_some());
     if !constant {

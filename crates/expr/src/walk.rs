@@ -42,6 +42,7 @@ impl Expr {
                 subquery.needle.iter().chain(subquery.outer.iter()).for_each(f);
             }
             ExprKind::Program(call) => call.args.iter().for_each(f),
+            ExprKind::Match(call) => call.operands().for_each(f),
             ExprKind::Call { args, .. } => args.iter().for_each(f),
             ExprKind::InRows { needle, .. } => needle.iter().for_each(f),
             ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Coalesce(list) => list.iter().for_each(f),
@@ -85,6 +86,7 @@ impl Expr {
                 subquery.needle.iter_mut().chain(&mut subquery.outer).for_each(f);
             }
             ExprKind::Program(call) => call.args.iter_mut().for_each(f),
+            ExprKind::Match(call) => call.operands_mut().for_each(f),
             ExprKind::Call { args, .. } => args.iter_mut().for_each(f),
             ExprKind::InRows { needle, .. } => needle.iter_mut().for_each(f),
             ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Coalesce(list) => {

@@ -120,6 +120,8 @@ pub enum AggregateFunction {
     JsonArray,
     /// `JSON_OBJECTAGG(name, x)`
     JsonObject,
+    /// What a search for words has to know of all rows. No statement can call it.
+    Matches,
 }
 
 impl AggregateFunction {
@@ -153,6 +155,7 @@ impl AggregateFunction {
             AggregateFunction::GroupConcat => "GROUP_CONCAT",
             AggregateFunction::JsonArray => "JSON_ARRAYAGG",
             AggregateFunction::JsonObject => "JSON_OBJECTAGG",
+            AggregateFunction::Matches => "MATCH",
         }
     }
 }

@@ -23,6 +23,7 @@ mod entries;
 mod extreme;
 mod group_key;
 mod key_table;
+mod matches;
 mod partial;
 mod sliding;
 mod statistics;
@@ -49,6 +50,8 @@ pub use entries::{Entry, Gathering};
 use extreme::Extreme;
 pub use group_key::{EncodedKeys, KeyEncoder};
 pub use key_table::{KeyBuffer, KeyTable};
+use matches::Matches;
+pub use matches::{MatchAggregate, MatchOptions};
 pub use sliding::{FrameRows, FrameSource, SlidingAggregate};
 use statistics::Moments;
 use sum::{DecimalSum, DoubleSum};
@@ -86,6 +89,8 @@ pub struct AggregateCall {
     pub args: Vec<Expr>,
     /// The options of GROUP_CONCAT.
     pub concat: Option<ConcatOptions>,
+    /// The options of an aggregate of a search for words.
+    pub matches: Option<MatchOptions>,
     /// Whether the arguments are results of the call's [parts](AggregateCall::parts), not values.
     pub merges: bool,
     /// The type of the result.
@@ -162,7 +167,7 @@ impl AggregateCall {
         let repeats_matter =
             matches!(function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);
         let distinct = distinct && repeats_matter;
-        Ok(AggregateCall { function, distinct, args, concat: None, merges: false, ty })
+        Ok(AggregateCall { function, distinct, args, concat: None, matches: None, merges: false, ty })
     }
 
     /// Returns the call with all the digits that MySQL computes its result with, if these are more than it shows: the
@@ -215,9 +220,27 @@ impl AggregateCall {
             distinct,
             args,
             concat: Some(options),
+            matches: None,
             merges: false,
             ty,
         })
+    }
+
+    /// Makes an aggregate of a search for words. The arguments are texts of the row, the query and, of counts of an expanded
+    /// query, the words that were collected.
+    pub fn of_matches(args: Vec<Expr>, options: MatchOptions) -> Self {
+        let sql = SqlType::Blob { max_bytes: u32::MAX };
+        let ty = ExprType::string(sql, true, Collation::Binary, Coercibility::Coercible);
+        let function = AggregateFunction::Matches;
+        AggregateCall {
+            function,
+            distinct: false,
+            args,
+            concat: None,
+            matches: Some(options),
+            merges: false,
+            ty,
+        }
     }
 }
 
@@ -270,6 +293,7 @@ enum State {
     Bits(BitFold),
     Concat(Box<Concat>),
     Documents(Documents),
+    Matches(Box<Matches>),
 }
 
 impl GroupedAccumulator {
@@ -293,6 +317,10 @@ impl GroupedAccumulator {
             AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
                 State::Documents(Documents::new(&call.args))
             }
+            AggregateFunction::Matches if call.matches.is_some() => match &call.matches {
+                Some(options) => State::Matches(Box::new(Matches::new(options, &call.args))),
+                None => State::Count(Vec::new()),
+            },
             other => match (bit_op(other), moments(other), &call.concat) {
                 (Some(op), ..) => State::Bits(BitFold::new(op, &arg.sql)),
                 (_, Some(moments), _) => State::Moments(moments),
@@ -324,6 +352,7 @@ impl GroupedAccumulator {
         match &mut self.state {
             State::Concat(concat) => return concat.update(groups, rows, args, cx),
             State::Documents(documents) => return documents.update(groups, rows, args, cx),
+            State::Matches(matches) => return matches.update(rows, args, cx),
             State::Count(counts) if self.merges => return partial::add_counts(counts, groups, rows, args),
             State::Decimal(sum) if self.merges => {
                 return partial::add_sums(sum, groups, rows, args, &self.arg_type, cx);
@@ -395,7 +424,7 @@ impl GroupedAccumulator {
 
     /// Whether its results can be long, so that they are [returned group by group](Self::finish_group).
     pub fn has_values(&self) -> bool {
-        matches!(self.state, State::Extreme(_) | State::Concat(_) | State::Documents(_))
+        matches!(self.state, State::Extreme(_) | State::Concat(_) | State::Documents(_) | State::Matches(_))
     }
 
     /// Returns the result of a group of an aggregate that [has values](Self::has_values), and drops its state.
@@ -404,6 +433,7 @@ impl GroupedAccumulator {
             State::Concat(concat) => concat.finish(group, &self.result, cx),
             State::Documents(documents) => documents.finish(group),
             State::Extreme(extreme) => Ok(extreme.take(group)),
+            State::Matches(matches) => Ok(matches.finish()),
             _ => Err(MysqlError::internal("an aggregate that is finished for all groups at once")),
         }
     }
@@ -437,7 +467,7 @@ impl GroupedAccumulator {
             State::Extreme(extreme) => extreme.finish(&self.result),
             State::Moments(moments) => Ok(moments.finish()),
             State::Bits(bits) => bits.finish(&self.result),
-            State::Concat(_) | State::Documents(_) => {
+            State::Concat(_) | State::Documents(_) | State::Matches(_) => {
                 let mut out = ColumnBuilder::with_capacity(&self.result, group_count);
                 for group in 0..group_count {
                     out.push_value(&self.finish_group(group, cx)?)?;
@@ -463,6 +493,7 @@ impl GroupedAccumulator {
             State::Bits(bits) => bits.memory(),
             State::Concat(concat) => concat.memory(),
             State::Documents(documents) => documents.memory(),
+            State::Matches(matches) => matches.memory(),
         };
         state + self.distinct.as_ref().map_or(0, Distinct::memory)
     }
@@ -479,6 +510,7 @@ impl State {
             State::Bits(bits) => bits.grow(groups),
             State::Concat(concat) => concat.grow(groups),
             State::Documents(documents) => documents.grow(groups),
+            State::Matches(_) => {}
         }
     }
 
@@ -508,7 +540,7 @@ impl State {
             (State::Extreme(extreme), Some(array)) => extreme.update(groups, array, ty, cx)?,
             (State::Moments(moments), Some(array)) => moments.update(groups, array, ty, cx)?,
             (State::Bits(bits), Some(array)) => bits.update(groups, array, ty, cx)?,
-            (State::Concat(_) | State::Documents(_), Some(_)) => {
+            (State::Concat(_) | State::Documents(_) | State::Matches(_), Some(_)) => {
                 return Err(MysqlError::internal("an aggregate of one argument only"));
             }
             (_, None) => return Err(MysqlError::internal("an aggregate without its argument")),

@@ -277,7 +277,9 @@ impl GroupedAccumulator {
             State::Moments(moments) => moments.value(0).map_or(Value::Null, Value::Double),
             State::Bits(bits) => bits.value(0),
             State::Documents(documents) => documents.value(0)?,
-            State::Concat(_) => return Err(MysqlError::internal("GROUP_CONCAT over a window")),
+            State::Concat(_) | State::Matches(_) => {
+                return Err(MysqlError::internal("an aggregate over a window that has no window form"));
+            }
         })
     }
 }

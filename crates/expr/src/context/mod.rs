@@ -10,6 +10,7 @@ use crate::locale::TimeNames;
 use crate::named_locks::SharedLocks;
 use crate::parsed_cache::ParsedCache;
 use crate::regexp::{Compiled, Flags};
+use crate::search::{Scorer, ScorerKey};
 use crate::user_variables::UserVariables;
 use crate::xml::XPath;
 use leafline_types::error::MysqlError;
@@ -155,6 +156,8 @@ pub struct CallState {
     pub(crate) paths: ParsedCache<String, Path, 16>,
     /// Parsed XPath expressions.
     pub(crate) xpaths: ParsedCache<Box<[u8]>, XPath, 8>,
+    /// Searches for words, with the weights of the words.
+    pub(crate) searches: ParsedCache<ScorerKey, Scorer, 8>,
     pub(crate) held: held::Held,
     /// The session's user variables, lent to the evaluation.
     pub variables: UserVariables,

@@ -20,7 +20,7 @@ use super::compare_batch::Strings;
 use super::lanes::{Lanes, TruthColumn, compare_constant, pack};
 use super::row::{BatchRow, NoColumns};
 use super::subset::{Subset, is_identity_conversion};
-use super::{arithmetic_batch, compare_batch, operand, program, row, subquery};
+use super::{arithmetic_batch, compare_batch, matching, operand, program, row, subquery};
 use leafline_types::column::{Batch, ColumnBuilder, arrow_type, byte_len_at};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
@@ -75,6 +75,10 @@ fn computed(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, 
         ExprKind::Program(call) => {
             let data = call.args.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
             program::results(e, call, &data, batch.rows, cx)
+        }
+        ExprKind::Match(call) => {
+            let data = call.operands().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
+            matching::scores(e, call, &data, batch.rows, cx)
         }
         ExprKind::Call { function, args } => call(e, *function, args, batch, cx),
         ExprKind::Arithmetic { op, left, right } => {

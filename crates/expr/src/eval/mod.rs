@@ -18,6 +18,7 @@ mod batch;
 mod compare_batch;
 mod integers;
 mod lanes;
+mod matching;
 pub(crate) mod operand;
 mod program;
 mod row;

@@ -5,8 +5,8 @@ use super::super::datum::Row;
 use super::super::function::Call;
 use super::super::ir::{CompareOp, Expr, ExprKind};
 use super::super::like::LikePattern;
-use super::arithmetic;
 use super::operand::{cast, compare, condition_value, conform, text, truth};
+use super::{arithmetic, matching};
 use leafline_types::column::{Batch, byte_len_at, value_at};
 use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
@@ -76,6 +76,10 @@ fn computed(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, 
         ExprKind::Program(call) => {
             let args = call.args.iter().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
             cx.call(call, &args)
+        }
+        ExprKind::Match(call) => {
+            let values = call.operands().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
+            matching::score(call, &values, cx)
         }
         ExprKind::Call { function, args } => {
             let call = Call { function: *function, args, ty: &e.ty, row };

@@ -87,9 +87,11 @@ impl Expr {
     /// Whether evaluating it for a row can be observed: by an error, by a warning, or because it is volatile.
     pub fn may_raise(&self) -> bool {
         self.any(&mut |e| match &e.kind {
-            ExprKind::Call { .. } | ExprKind::Negate(_) | ExprKind::Subquery(_) | ExprKind::Program(_) => {
-                true
-            }
+            ExprKind::Call { .. }
+            | ExprKind::Negate(_)
+            | ExprKind::Subquery(_)
+            | ExprKind::Program(_)
+            | ExprKind::Match(_) => true,
             ExprKind::Cast { operand } => !is_identity_conversion(&operand.ty.sql, &e.ty.sql),
             ExprKind::Arithmetic { op, .. } => {
                 use super::super::ir::ArithmeticOp::{Add, Multiply, Subtract};

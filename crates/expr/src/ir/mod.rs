@@ -6,12 +6,14 @@
 
 mod in_rows;
 mod in_set;
+mod match_call;
 mod program;
 mod subquery;
 
 pub use in_rows::{RowColumn, RowList};
 pub use in_set::InSet;
 pub use leafline_types::words::CompareOp;
+pub use match_call::MatchCall;
 pub use program::{ProgramCall, ProgramName};
 pub use subquery::{Subquery, SubqueryUse};
 
@@ -51,6 +53,8 @@ pub enum ExprKind {
     Subquery(Box<Subquery>),
     /// A call of a stored function.
     Program(Box<ProgramCall>),
+    /// `MATCH .. AGAINST`.
+    Match(Box<MatchCall>),
     /// A function of the table in [`crate::functions`].
     Call {
         /// The function.

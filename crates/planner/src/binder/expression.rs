@@ -111,6 +111,7 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::InQuery { operand, query, negated } => self.in_query(operand, query, *negated),
             ExprKind::Subquery(query) => self.scalar_subquery(query),
             ExprKind::Exists(query) => self.exists(query),
+            ExprKind::Match(search) => self.match_against(search),
         }
     }
 

@@ -464,6 +464,10 @@ fn index_hints(
     for hint in hints {
         let mut indexes = Vec::with_capacity(hint.indexes.len());
         for name in &hint.indexes {
+            // A search uses its FULLTEXT index whatever hints say.
+            if table.fulltext.iter().any(|index| index.name.eq_ignore_ascii_case(&name.value)) {
+                continue;
+            }
             let position = table
                 .indexes
                 .iter()

@@ -11,14 +11,14 @@ use leafline_types::{Collation, MysqlError, SqlType};
 use super::BindContext;
 use super::row_rules::bound_key_part;
 use super::selected::LONGEST_VARCHAR;
-use leafline_syntax::ast::{KeyDefinition, KeyPartValue};
+use leafline_syntax::ast::{KeyDefinition, KeyKind, KeyPartValue};
 
 /// The default name of an index whose first part is an expression.
 const DEFAULT_NAME: &str = "functional_index";
 /// Number of characters of the index's name that the name of a column takes over.
 const NAME_LENGTH: usize = 40;
 
-/// Adds the columns of the functional parts of `keys`, which are the last indexes of `spec`.
+/// Adds the columns of the functional parts of `keys`, which, except for FULLTEXT keys, are the last indexes of `spec`.
 ///
 /// # Errors
 /// The errors of `key_columns`.
@@ -27,9 +27,10 @@ pub fn add_key_columns(
     keys: &[KeyDefinition],
     context: &BindContext<'_>,
 ) -> Result<(), MysqlError> {
+    let keys: Vec<&KeyDefinition> = keys.iter().filter(|key| key.kind != KeyKind::Fulltext).collect();
     let first = spec.indexes.len().saturating_sub(keys.len());
     let mut added: Vec<IndexSpec> = spec.indexes.split_off(first);
-    for (key, index) in keys.iter().zip(&mut added) {
+    for (key, index) in keys.into_iter().zip(&mut added) {
         name_index(key, index, &spec.indexes);
         let columns = key_columns(key, index, &spec.columns, context)?;
         spec.columns.extend(columns);

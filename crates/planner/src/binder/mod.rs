@@ -50,6 +50,7 @@ mod json_table;
 mod literal;
 mod load;
 mod locking;
+mod match_against;
 mod numbering;
 mod output;
 pub mod partition;

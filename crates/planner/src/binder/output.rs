@@ -112,6 +112,9 @@ fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags 
             _ => flags,
         };
     }
+    if table.fulltext.iter().any(|index| index.columns.first() == Some(&ordinal)) {
+        flags = flags.with(ColumnFlags::MULTIPLE_KEY);
+    }
     if let Some(column) = table.columns.get(ordinal) {
         let is_default = matches!(column.default, Some(DefaultValue::CurrentTimestamp));
         if is_default || column.on_update_now {

@@ -86,6 +86,15 @@ pub(super) struct Block {
     pub(super) before: Scope,
     /// In ON DUPLICATE KEY UPDATE: the first column of the row to insert, for VALUES().
     pub(super) inserted: Option<ColumnId>,
+    /// The searches for words so far.
+    pub(super) matches: Vec<BoundMatch>,
+}
+
+/// A search for words: its relation, and what was bound for it.
+#[derive(Debug, Clone)]
+pub(super) struct BoundMatch {
+    pub(super) relation: usize,
+    pub(super) score: Expr,
 }
 
 /// An entry of the select list after the expansion of wildcards.

@@ -4,6 +4,7 @@ use leafline_expr::{Expr, build, conjuncts};
 use leafline_types::memory::server;
 use leafline_types::{MysqlError, SqlType};
 
+use super::match_against::order_by_score;
 use super::numbering::{FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Numbering};
 use super::scope::{Block, Clause, Item, Scope, named_item, qualified};
 use super::window_calls::has_window_function;
@@ -47,6 +48,7 @@ impl Binder<'_> {
         let having = self.conditions(&mut block, &scope, Clause::Having, select.having.as_ref())?;
         let order_by = self.order_by(&mut block, &scope, order_by)?;
         let limit = limit.map(|l| self.limit(l)).transpose()?;
+        let matches = std::mem::take(&mut block.matches);
         let mut bound = finished(block, from, filter, having, order_by, self.context.only_full_group_by)?;
         bound.straight_join = select.straight_join || hints.fixed_order;
         bound.hints = hints;
@@ -56,6 +58,9 @@ impl Binder<'_> {
             if self.context.only_full_group_by {
                 check_distinct_order(&bound)?;
             }
+        }
+        if self.first_select == Some(select.span) || bound.limit.is_some() {
+            order_by_score(&mut bound, &matches);
         }
         let keeps_rows = bound.distinct
             || !bound.order_by.is_empty()

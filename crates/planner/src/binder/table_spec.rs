@@ -3,8 +3,8 @@
 //! This module checks single columns and options. The catalog checks the table as a whole (names, key lengths, row size).
 
 use leafline_table::{
-    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, GeneratedKind, IndexSpec,
-    IndexSpecKind, IndexSpecPart, Organisation, StoredColumn, TableOptions, TableSpec,
+    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, FulltextSpec, GeneratedColumn, GeneratedKind,
+    IndexSpec, IndexSpecKind, IndexSpecPart, Organisation, StoredColumn, TableOptions, TableSpec,
 };
 use leafline_types::temporal::TimeSettings;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
@@ -38,7 +38,8 @@ pub fn table_spec(
             indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
         }
     }
-    indexes.extend(create.keys.iter().map(index_spec));
+    let (words, keys): (Vec<_>, Vec<_>) = create.keys.iter().partition(|key| key.kind == KeyKind::Fulltext);
+    indexes.extend(keys.into_iter().map(index_spec));
     let primary = indexes.iter().filter(|i| i.kind == IndexSpecKind::Primary).flat_map(|i| &i.parts);
     for part in primary {
         let written_null = |c: &&ColumnDefinition| {
@@ -53,6 +54,7 @@ pub fn table_spec(
         name: create.name.name.value.clone(),
         columns,
         indexes,
+        fulltext: words.into_iter().map(fulltext_spec).collect::<Result<_, _>>()?,
         checks: checks(create)?,
         foreign_keys: create.foreign_keys.iter().map(|key| foreign_key_spec(key, database)).collect(),
         unchecked_references: false,
@@ -145,6 +147,39 @@ pub fn index_spec(key: &KeyDefinition) -> IndexSpec {
     }
 }
 
+/// Makes the FULLTEXT index of a key definition; the statement settles its rules. The lengths of prefixes have no effect, as in
+/// MySQL.
+///
+/// # Errors
+/// 1128 for a parser other than `ngram`; 1221 for DESC; 1235 for an expression.
+pub(super) fn fulltext_spec(key: &KeyDefinition) -> Result<FulltextSpec, MysqlError> {
+    let mut columns = Vec::with_capacity(key.parts.len());
+    for part in &key.parts {
+        if part.descending {
+            return Err(MysqlError::wrong_usage("spatial/fulltext/hash index", "explicit index order"));
+        }
+        match &part.value {
+            ast::KeyPartValue::Column { name, .. } => columns.push(name.value.clone()),
+            ast::KeyPartValue::Expression(_) => {
+                return Err(MysqlError::not_supported("FULLTEXT index on an expression"));
+            }
+        }
+    }
+    let by_ngrams = match &key.options.parser {
+        Some(parser) if parser.value.eq_ignore_ascii_case("ngram") => true,
+        Some(parser) => return Err(MysqlError::function_not_defined(&parser.value)),
+        None => false,
+    };
+    Ok(FulltextSpec {
+        name: key.name.as_ref().map(|name| name.value.clone()),
+        columns,
+        by_ngrams,
+        words: None,
+        comment: key.options.comment.clone().unwrap_or_default(),
+        invisible: key.options.invisible,
+    })
+}
+
 /// Returns the stored form of PACK_KEYS: `None` for DEFAULT.
 pub(super) fn pack_keys(option: PackKeys) -> Option<bool> {
     match option {
@@ -154,11 +189,12 @@ pub(super) fn pack_keys(option: PackKeys) -> Option<bool> {
     }
 }
 
+/// Returns the kind of an index with a tree.
 pub(super) fn spec_kind(kind: KeyKind) -> IndexSpecKind {
     match kind {
         KeyKind::Primary => IndexSpecKind::Primary,
         KeyKind::Unique => IndexSpecKind::Unique,
-        KeyKind::Index => IndexSpecKind::Plain,
+        KeyKind::Index | KeyKind::Fulltext => IndexSpecKind::Plain,
     }
 }
 

@@ -3,8 +3,8 @@
 use super::decoding::decode_catalog;
 use super::definition::{TableDef, TableId};
 use super::encoding::{
-    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOREIGN_KEY, FULLTEXT, INDEX, KeyReader, PARTITION, PARTITIONING,
-    TABLE, VIEW, decode_table, decode_view, key,
+    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOREIGN_KEY, FULLTEXT, INDEX, KeyReader, PARTITION,
+    PARTITIONING, TABLE, VIEW, decode_table, decode_view, key,
 };
 use super::histogram::HISTOGRAM;
 use super::published::DatabaseDef;
@@ -48,7 +48,9 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 Ok(view) => format!("view {}.{}: views are not written anew", view.database, view.name),
                 Err(error) => format!("a view: {error}"),
             }),
-            (Ok(TABLE..=FOREIGN_KEY | DROPPED | FULLTEXT), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
+            (Ok(TABLE..=FOREIGN_KEY | DROPPED | FULLTEXT), Ok(id)) => {
+                of_tables.entry(id).or_default().push(row.clone())
+            }
             (Ok(PARTITIONING | PARTITION), Ok(id)) => drop(partitioned.insert(id)),
             (Ok(PROGRAM), Ok(id)) => drop(programs.insert(id)),
             // These can be made anew.

@@ -377,60 +377,59 @@ pub(super) fn validate_index(
     Ok(IndexDraft { name, kind, parts, ..IndexDraft::like(index) })
 }
 
-    /// Resolves and names the index of a table with `columns`. `taken` has the names of the table's other indexes.
-    ///
-    /// # Errors
-    /// 1061, 1280 and 1059 for its name; 1072 and 1060 for its columns; 1283 for columns that are not text, or are not all of one
-    /// collation; 3106 for virtual columns.
-    fn validate_fulltext(index: &FulltextSpec, columns: &[ColumnDef], taken: &[&str]) -> Result<FulltextDef> {
-        if index.columns.len() > MAX_INDEX_PARTS {
-            return Err(MysqlError::too_many_key_parts(MAX_INDEX_PARTS).into());
-        }
-        let mut positions = Vec::with_capacity(index.columns.len());
-        for name in &index.columns {
-            let named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(name) && !column.is_hidden();
-            let Some((position, column)) = columns.iter().enumerate().find(|(_, column)| named(column)) else {
-                return Err(MysqlError::key_column_missing(name).into());
-            };
-            if positions.contains(&position) {
-                return Err(MysqlError::duplicate_column(name).into());
-            }
-            let first = positions.first().and_then(|first: &usize| columns.get(*first));
-            let same_collation = first.is_none_or(|first| first.collation == column.collation);
-            if !is_text(column) || !same_collation {
-                return Err(MysqlError::bad_fulltext_column(&column.name).into());
-            }
-            if matches!(&column.generated, Some(generated) if generated.kind == GeneratedKind::Virtual) {
-                let action = "Fulltext index on virtual generated column";
-                return Err(MysqlError::unsupported_on_generated_column(action).into());
-            }
-            positions.push(position);
-        }
-        let name = match &index.name {
-            Some(name) => {
-                check_name(name, |name| MysqlError::wrong_index_name(name))?;
-                if primary_name_is_reserved(name) {
-                    return Err(MysqlError::wrong_index_name(name).into());
-                }
-                if taken.iter().any(|taken| taken.eq_ignore_ascii_case(name)) {
-                    return Err(MysqlError::duplicate_key_name(name).into());
-                }
-                name.clone()
-            }
-            None => index_name(index.columns.first().map_or("", String::as_str), taken),
-        };
-        check_comment(&name, &index.comment)?;
-        let Some(words) = index.words.clone() else {
-            return Err(MysqlError::internal("a FULLTEXT index without rules").into());
-        };
-        let (comment, invisible) = (index.comment.clone(), index.invisible);
-        Ok(FulltextDef { name, columns: positions, words, comment, invisible })
+/// Resolves and names the index of a table with `columns`. `taken` has the names of the table's other indexes.
+///
+/// # Errors
+/// 1061, 1280 and 1059 for its name; 1072 and 1060 for its columns; 1283 for columns that are not text, or are not all of one
+/// collation; 3106 for virtual columns.
+fn validate_fulltext(index: &FulltextSpec, columns: &[ColumnDef], taken: &[&str]) -> Result<FulltextDef> {
+    if index.columns.len() > MAX_INDEX_PARTS {
+        return Err(MysqlError::too_many_key_parts(MAX_INDEX_PARTS).into());
     }
+    let mut positions = Vec::with_capacity(index.columns.len());
+    for name in &index.columns {
+        let named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(name) && !column.is_hidden();
+        let Some((position, column)) = columns.iter().enumerate().find(|(_, column)| named(column)) else {
+            return Err(MysqlError::key_column_missing(name).into());
+        };
+        if positions.contains(&position) {
+            return Err(MysqlError::duplicate_column(name).into());
+        }
+        let first = positions.first().and_then(|first: &usize| columns.get(*first));
+        let same_collation = first.is_none_or(|first| first.collation == column.collation);
+        if !is_text(column) || !same_collation {
+            return Err(MysqlError::bad_fulltext_column(&column.name).into());
+        }
+        if matches!(&column.generated, Some(generated) if generated.kind == GeneratedKind::Virtual) {
+            let action = "Fulltext index on virtual generated column";
+            return Err(MysqlError::unsupported_on_generated_column(action).into());
+        }
+        positions.push(position);
+    }
+    let name = match &index.name {
+        Some(name) => {
+            check_name(name, |name| MysqlError::wrong_index_name(name))?;
+            if primary_name_is_reserved(name) {
+                return Err(MysqlError::wrong_index_name(name).into());
+            }
+            if taken.iter().any(|taken| taken.eq_ignore_ascii_case(name)) {
+                return Err(MysqlError::duplicate_key_name(name).into());
+            }
+            name.clone()
+        }
+        None => index_name(index.columns.first().map_or("", String::as_str), taken),
+    };
+    check_comment(&name, &index.comment)?;
+    let Some(words) = index.words.clone() else {
+        return Err(MysqlError::internal("a FULLTEXT index without rules").into());
+    };
+    let (comment, invisible) = (index.comment.clone(), index.invisible);
+    Ok(FulltextDef { name, columns: positions, words, comment, invisible })
+}
 
 /// Returns whether the values of a column are texts, in a character set that contains ASCII.
 fn is_text(column: &ColumnDef) -> bool {
-    let is_text =
-        matches!(column.ty, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. });
+    let is_text = matches!(column.ty, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. });
     is_text && column.ty.is_character() && column.collation.charset().min_bytes() == 1
 }
 

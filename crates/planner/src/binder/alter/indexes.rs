@@ -3,7 +3,7 @@
 use super::{Alter, AlterWork, Column};
 use crate::binder::functional_key::{key_columns, name_index, retype};
 use crate::binder::table_spec::{index_spec, spec_kind};
-use leafline_syntax::ast::{AlterAction, KeyDefinition};
+use leafline_syntax::ast::{AlterAction, KeyDefinition, KeyKind};
 use leafline_table::{
     ColumnDef, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, TableOptions, TableSpec,
 };
@@ -39,6 +39,7 @@ impl Alter<'_> {
         };
         for action in actions {
             match action {
+                AlterAction::DropKey(name) if self.is_fulltext(name) => {}
                 AlterAction::DropKey(name) => {
                     let at = find(&kept, &name.value).ok_or_else(|| MysqlError::cannot_drop(&name.value))?;
                     kept.remove(at);
@@ -63,7 +64,9 @@ impl Alter<'_> {
             }
         }
         for action in actions {
-            if let AlterAction::RenameKey { name, to } = action {
+            if let AlterAction::RenameKey { name, to } = action
+                && !self.is_fulltext(name)
+            {
                 let position = find(&kept, &name.value);
                 match position.and_then(|at| kept.get_mut(at)) {
                     Some((_, spec)) if spec.kind != IndexSpecKind::Primary => {
@@ -73,7 +76,9 @@ impl Alter<'_> {
                     None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
                 }
             }
-            if let AlterAction::SetKeyVisible(name, _) | AlterAction::SetKeyPacked(name, _) = action {
+            if let AlterAction::SetKeyVisible(name, _) | AlterAction::SetKeyPacked(name, _) = action
+                && !self.is_fulltext(name)
+            {
                 let position = find(&kept, &name.value);
                 match position.and_then(|at| kept.get_mut(at)) {
                     Some((_, spec)) => set_option(spec, action),
@@ -98,7 +103,7 @@ impl Alter<'_> {
                     self.indexes.retain(|other| !index.replaces(other));
                     self.indexes.push(index);
                 }
-                AlterAction::AddKey(key) => self.add_key(key)?,
+                AlterAction::AddKey(key) if key.kind != KeyKind::Fulltext => self.add_key(key)?,
                 _ => {}
             }
         }

@@ -4,6 +4,7 @@
 
 mod columns;
 mod constraints;
+mod fulltext;
 mod indexes;
 
 use super::BindContext;
@@ -12,8 +13,8 @@ use super::table_spec::{column_warnings, key_warnings, option_warnings, organisa
 use columns::{work_of, work_of_new};
 use leafline_syntax::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
 use leafline_table::{
-    CheckDef, ColumnDef, ForeignKeyChanges, ForeignKeySpec, IndexSpec, IndexSpecKind, IndexSpecPart,
-    Organisation, TableDef, TableSpec,
+    CheckDef, ColumnDef, ForeignKeyChanges, ForeignKeySpec, FulltextSpec, IndexSpec, IndexSpecKind,
+    IndexSpecPart, Organisation, TableDef, TableSpec,
 };
 use leafline_types::temporal::TimeSettings;
 use leafline_types::{Collation, MysqlError};
@@ -74,6 +75,7 @@ struct Alter<'a> {
     fates: Vec<Option<Column>>,
     columns: Vec<Column>,
     indexes: Vec<IndexSpec>,
+    fulltext: Vec<FulltextSpec>,
     checks: Vec<(CheckDef, Option<String>)>,
     old_checks: usize,
     foreign_keys: ForeignKeyChanges,
@@ -159,6 +161,7 @@ pub fn altered_table(
     state.change_columns(alter, convert)?;
     state.check_dependencies()?;
     state.change_indexes(&alter.actions, &spec.options)?;
+    state.change_fulltext(&alter.actions)?;
     state.change_checks(&alter.actions)?;
     state.change_foreign_keys(&alter.actions)?;
     warnings.append(&mut state.notes);
@@ -184,6 +187,7 @@ impl<'a> Alter<'a> {
             fates: old.columns.iter().enumerate().map(same).collect(),
             columns: Vec::new(),
             indexes: Vec::new(),
+            fulltext: Vec::new(),
             checks: old.checks.iter().map(|check| (check.clone(), None)).collect(),
             old_checks: 0,
             foreign_keys: ForeignKeyChanges::default(),
@@ -247,6 +251,7 @@ impl<'a> Alter<'a> {
         let (columns, sources) = self.columns.into_iter().map(|column| (column.def, column.source)).unzip();
         spec.columns = columns;
         spec.indexes = self.indexes;
+        spec.fulltext = self.fulltext;
         spec.checks = self.checks.into_iter().map(|(check, _)| check).collect();
         let was_met = |check: &CheckDef| {
             let same = |old: &CheckDef| old.name == check.name && old.expression == check.expression;

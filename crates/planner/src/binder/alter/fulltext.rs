@@ -1,0 +1,63 @@
+//! The FULLTEXT indexes of ALTER TABLE: kept, added and dropped ones.
+
+use super::Alter;
+use crate::binder::table_spec::fulltext_spec;
+use leafline_syntax::ast::{AlterAction, Ident, KeyKind};
+use leafline_table::{FulltextDef, FulltextSpec};
+use leafline_types::MysqlError;
+
+impl Alter<'_> {
+    /// Returns whether a name is that of a FULLTEXT index of the old table.
+    pub(super) fn is_fulltext(&self, name: &Ident) -> bool {
+        self.old.fulltext.iter().any(|index| index.name.eq_ignore_ascii_case(&name.value))
+    }
+
+    /// Changes the FULLTEXT indexes. An index loses the columns that the table loses, and goes with the last of them.
+    pub(super) fn change_fulltext(&mut self, actions: &[AlterAction]) -> Result<(), MysqlError> {
+        let mut fulltext = Vec::new();
+        for index in &self.old.fulltext {
+            fulltext.extend(self.kept_fulltext(index, actions)?);
+        }
+        for action in actions {
+            if let AlterAction::AddKey(key) = action
+                && key.kind == KeyKind::Fulltext
+            {
+                fulltext.push(fulltext_spec(key)?);
+            }
+        }
+        self.fulltext = fulltext;
+        Ok(())
+    }
+
+    /// Returns what becomes of an index; nothing if it is dropped.
+    fn kept_fulltext(
+        &self,
+        index: &FulltextDef,
+        actions: &[AlterAction],
+    ) -> Result<Option<FulltextSpec>, MysqlError> {
+        let mut spec = FulltextSpec::of(index, &self.old.columns);
+        let columns = index
+            .columns
+            .iter()
+            .filter_map(|&column| self.made_from(column).or_else(|| self.made_anew(column)));
+        spec.columns = columns.map(|column| column.def.name.clone()).collect();
+        for action in actions {
+            match action {
+                AlterAction::DropKey(name) if name.value.eq_ignore_ascii_case(&index.name) => {
+                    return Ok(None);
+                }
+                AlterAction::RenameKey { name, to } if name.value.eq_ignore_ascii_case(&index.name) => {
+                    spec.name = Some(to.value.clone());
+                }
+                AlterAction::SetKeyVisible(name, visible) if name.value.eq_ignore_ascii_case(&index.name) => {
+                    spec.invisible = !visible;
+                }
+                AlterAction::SetKeyPacked(name, _) if name.value.eq_ignore_ascii_case(&index.name) => {
+                    return Err(MysqlError::not_supported("PACKED of a FULLTEXT index"));
+                }
+                _ => {}
+            }
+        }
+        Ok((!spec.columns.is_empty()).then_some(spec))
+    }
+}

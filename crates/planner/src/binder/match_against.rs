@@ -1,0 +1,223 @@
+//! MATCH .. AGAINST.
+//!
+//! The columns must be those of a FULLTEXT index, in any order, of one stored table; columns of views and derived tables count as
+//! the columns that they are made from. A search reads the table once more, before the first row is scored: a subquery over the
+//! table counts its rows, and those that contain each word. Equal searches of a block share their subqueries.
+
+use super::expression::{Bound, ExpressionBinder};
+use super::scope::{BoundMatch, qualified};
+use crate::bound::merge::empty_block;
+use crate::bound::{
+    Aggregation, BlockColumn, BoundAggregate, BoundOutput, BoundSelect, BoundSubquery, ColumnId,
+    ColumnOrigin, JoinTree, OrderKey, Relation, RelationSource, TableHints,
+};
+use leafline_expr::aggregate::{AggregateCall, MatchAggregate, MatchOptions};
+use leafline_expr::subquery::subquery;
+use leafline_expr::{CompareOp, Expr, ExprKind, MatchCall, Search, Subquery, SubqueryUse, build};
+use leafline_syntax::Privileges;
+use leafline_syntax::ast::{self, SearchMode};
+use leafline_table::{FulltextDef, TableDef};
+use leafline_types::{ExprType, MysqlError, SqlType};
+use leafline_words::MatchMode;
+use std::sync::Arc;
+
+/// The origin of a column: a stored table, the place where the statement reads it, and the position of the column.
+struct Origin {
+    table: Arc<TableDef>,
+    /// The positions of the relations that lead to the table.
+    path: Vec<usize>,
+    ordinal: usize,
+}
+
+impl ExpressionBinder<'_, '_, '_> {
+    /// Binds a search.
+    ///
+    /// # Errors
+    /// 1210 for columns of several tables or of no stored table, and for a query that is not constant; 1191 if no FULLTEXT index
+    /// has these columns.
+    pub(super) fn match_against(&mut self, search: &ast::MatchAgainst) -> Bound {
+        let mut columns = Vec::with_capacity(search.columns.len());
+        for name in &search.columns {
+            let found = self.block.find(self.scope, self.clause, name)?;
+            let id = found.ok_or_else(|| MysqlError::unknown_column(qualified(name), self.clause.name()))?;
+            let column = self.binder.readable(self.block, self.block.column(id))?;
+            columns.push((id, column));
+        }
+        let (relation, table, columns) = self.indexed(columns)?;
+        let query = self.sought(&search.query)?;
+        let mode = match search.mode {
+            SearchMode::Natural => MatchMode::Natural,
+            SearchMode::Expanded => MatchMode::Expanded,
+            SearchMode::Boolean => MatchMode::Boolean,
+        };
+        let index = self.index_of(&table, &columns)?;
+        let search = Arc::new(Search { rules: index.rules(&table.columns), mode });
+        let ordinals = index.columns.clone();
+        let of = |ordinal: &usize| Some(columns.iter().find(|(known, _)| known == ordinal)?.1.clone());
+        let columns: Vec<Expr> = ordinals.iter().filter_map(of).collect();
+        let same = |known: &&BoundMatch| {
+            let ExprKind::Match(call) = &known.score.kind else { return false };
+            known.relation == relation
+                && call.search == search
+                && call.columns == columns
+                && call.query == query
+        };
+        if let Some(known) = self.block.matches.iter().find(same) {
+            return Ok(known.score.clone());
+        }
+        let expansion = (mode == MatchMode::Expanded).then(|| {
+            self.over_table(&table, &ordinals, vec![query.clone()], (&search, MatchAggregate::Words))
+        });
+        let asked = [&query].into_iter().chain(&expansion).cloned().collect();
+        let statistics = self.over_table(&table, &ordinals, asked, (&search, MatchAggregate::Statistics));
+        let call = MatchCall { search, columns, query, statistics, expansion };
+        let ty = ExprType::numeric(SqlType::Double, false);
+        let score = Expr { kind: ExprKind::Match(Box::new(call)), ty };
+        self.block.matches.push(BoundMatch { relation, score: score.clone() });
+        Ok(score)
+    }
+
+    /// Returns the relation of the block that all columns belong to, the stored table that they come from, and their positions in
+    /// that table.
+    fn indexed(
+        &self,
+        columns: Vec<(ColumnId, Expr)>,
+    ) -> Result<(usize, Arc<TableDef>, Vec<(usize, Expr)>), MysqlError> {
+        let wrong = || MysqlError::wrong_arguments("MATCH");
+        let mut found: Option<(usize, Origin)> = None;
+        let mut positions = Vec::with_capacity(columns.len());
+        for (id, column) in columns {
+            let (relation, ordinal) = self.block.relation_of(id).ok_or_else(wrong)?;
+            let of_block = self.block.relations.get(relation).ok_or_else(wrong)?;
+            let origin = origin(of_block, ordinal, vec![relation]).ok_or_else(wrong)?;
+            positions.push((origin.ordinal, column));
+            match &found {
+                Some((_, first)) if first.path != origin.path => return Err(wrong()),
+                Some(_) => {}
+                None => found = Some((relation, origin)),
+            }
+        }
+        let (relation, origin) = found.ok_or_else(wrong)?;
+        Ok((relation, origin.table, positions))
+    }
+
+    /// Returns the FULLTEXT index that has exactly these columns.
+    fn index_of<'t>(
+        &self,
+        table: &'t TableDef,
+        columns: &[(usize, Expr)],
+    ) -> Result<&'t FulltextDef, MysqlError> {
+        let usable = |index: &&FulltextDef| {
+            let is_asked = |column: &usize| columns.iter().any(|(known, _)| known == column);
+            (!index.invisible || self.binder.context.use_invisible_indexes)
+                && columns.iter().all(|(column, _)| index.columns.contains(column))
+                && index.columns.iter().all(is_asked)
+        };
+        table.fulltext.iter().find(usable).ok_or_else(MysqlError::no_fulltext_index)
+    }
+
+    /// Binds the words that are sought.
+    fn sought(&mut self, query: &ast::Expr) -> Bound {
+        let query = self.bind(query)?;
+        let reads_rows = query.any(&mut |e| matches!(e.kind, ExprKind::Outer(_)));
+        if !query.is_constant() || query.is_volatile() || query.has_subquery() || reads_rows {
+            return Err(MysqlError::wrong_arguments("AGAINST"));
+        }
+        if query.ty.sql.is_string() {
+            return Ok(query);
+        }
+        build::cast(query, build::CastTarget::Char(None), self.binder.context.collation)
+    }
+
+    /// Makes a subquery with an aggregate over all rows of a table.
+    fn over_table(
+        &mut self,
+        table: &Arc<TableDef>,
+        ordinals: &[usize],
+        asked: Vec<Expr>,
+        (search, makes): (&Arc<Search>, MatchAggregate),
+    ) -> Expr {
+        let types: Vec<ExprType> = table
+            .columns
+            .iter()
+            .map(|column| ExprType::column(column.ty.clone(), column.nullable, column.collation))
+            .collect();
+        let of_column = |ordinal: &usize| types.get(*ordinal).map(|ty| build::column(*ordinal, ty.clone()));
+        let texts = ordinals.iter().filter_map(of_column);
+        let options = MatchOptions { search: search.clone(), makes, columns: ordinals.len() };
+        let call = AggregateCall::of_matches(texts.chain(asked).collect(), options);
+        let out = types.len();
+        let ty = call.ty.clone();
+        let mut columns: Vec<BlockColumn> = types
+            .into_iter()
+            .enumerate()
+            .map(|(ordinal, ty)| BlockColumn { origin: ColumnOrigin::Relation { relation: 0, ordinal }, ty })
+            .collect();
+        columns.push(BlockColumn { origin: ColumnOrigin::Aggregate(0), ty: ty.clone() });
+        let relation = Relation {
+            alias: table.name.clone(),
+            database: table.database.clone(),
+            source: RelationSource::Base(table.clone()),
+            columns: 0..out,
+            hints: TableHints::default(),
+            lock: None,
+            view: None,
+            generated: Default::default(),
+            granted: Privileges::EVERYTHING,
+        };
+        let query = BoundSelect {
+            relations: vec![relation],
+            columns,
+            from: Some(JoinTree::Relation(0)),
+            aggregation: Some(Aggregation {
+                keys: Vec::new(),
+                aggregates: vec![BoundAggregate { call, out }],
+                rollup: None,
+            }),
+            output: vec![BoundOutput::unnamed(build::column(out, ty.clone()))],
+            ..empty_block()
+        };
+        let number = self.binder.subqueries.len();
+        self.binder.subqueries.push(BoundSubquery { query, is_dependent: false });
+        let question = SubqueryUse::Value;
+        let (needle, outer) = (Vec::new(), Vec::new());
+        subquery(Subquery { number, question, needle, outer, is_volatile: false }, ty)
+    }
+}
+
+/// Follows a column of a relation to the stored table that it comes from.
+fn origin(relation: &Relation, ordinal: usize, mut path: Vec<usize>) -> Option<Origin> {
+    let query = match &relation.source {
+        RelationSource::Base(table) => return Some(Origin { table: table.clone(), path, ordinal }),
+        RelationSource::Derived(query) => query,
+        RelationSource::Common(common) if common.recursion.is_none() => &common.query,
+        _ => return None,
+    };
+    let column = query.output.get(ordinal)?.expr.as_column()?;
+    let ColumnOrigin::Relation { relation, ordinal } = query.columns.get(column)?.origin else { return None };
+    path.push(relation);
+    origin(query.relations.get(relation)?, ordinal, path)
+}
+
+/// Orders the rows of one table that WHERE searches by descending score, unless the query says how rows are ordered. InnoDB finds
+/// rows in this order.
+pub(super) fn order_by_score(bound: &mut BoundSelect, block: &[BoundMatch]) {
+    let has_order = !bound.order_by.is_empty()
+        || bound.aggregation.is_some()
+        || !bound.windows.is_empty()
+        || bound.distinct
+        || bound.relations.len() != 1;
+    if has_order || block.is_empty() {
+        return;
+    }
+    let score = bound.filter.iter().find_map(|condition| match &condition.kind {
+        ExprKind::Match(_) => Some(condition.clone()),
+        ExprKind::Compare { op: CompareOp::Gt | CompareOp::Ge, left, right, .. }
+            if matches!(left.kind, ExprKind::Match(_)) && right.is_constant() =>
+        {
+            Some((**left).clone())
+        }
+        _ => None,
+    });
+    bound.order_by.extend(score.map(|expr| OrderKey { expr, descending: true }));
+}
