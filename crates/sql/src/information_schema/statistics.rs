@@ -4,7 +4,7 @@ use super::{
     CATALOG, Columns, Rows, SystemView, long_text, name_column, nullable_column, nullable_name,
     number_column, of_current, stored_tables, text, text_column, yes_no,
 };
-use leafline_table::{IndexDef, TableDef};
+use leafline_table::{ColumnDef, FulltextDef, IndexDef, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -79,7 +79,36 @@ pub(crate) fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>) -> Result<
             ]);
         }
     }
+    rows.extend(table.fulltext.iter().flat_map(|index| fulltext_rows(table, index)));
     Ok(rows)
+}
+
+/// The rows of a FULLTEXT index.
+fn fulltext_rows(table: &TableDef, index: &FulltextDef) -> Rows {
+    let columns = index.columns.iter().filter_map(|column| table.columns.get(*column));
+    let row = |(position, column): (i64, &ColumnDef)| {
+        vec![
+            text(CATALOG),
+            text(table.database.as_str()),
+            text(table.name.as_str()),
+            Value::Int(1),
+            text(table.database.as_str()),
+            text(index.name.as_str()),
+            Value::Int(position),
+            text(column.name.as_str()),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            text(if column.nullable { "YES" } else { "" }),
+            text("FULLTEXT"),
+            text(""),
+            text(index.comment.as_str()),
+            yes_no(!index.invisible),
+            Value::Null,
+        ]
+    };
+    (1..).zip(columns).map(row).collect()
 }
 
 /// Estimated number of distinct values for each prefix of the parts; empty for an index that cannot be read.

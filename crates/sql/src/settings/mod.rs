@@ -168,6 +168,8 @@ pub struct Settings {
     pub isolation: SessionIsolation,
     /// `innodb_snapshot_isolation`: refuses to write or lock a row changed since the snapshot, at REPEATABLE READ.
     pub snapshot_isolation: bool,
+    /// `innodb_ft_enable_stopword`: a FULLTEXT index that is made leaves stopwords out.
+    pub fulltext_stopwords: bool,
     /// `innodb_lock_wait_timeout`: seconds that a statement waits for a row lock.
     pub lock_wait_timeout: u64,
     /// `lock_wait_timeout`: seconds that a statement waits for a metadata lock.
@@ -324,6 +326,7 @@ impl Default for Settings {
             optimizer_trace: TraceSettings::default(),
             isolation: SessionIsolation::RepeatableRead,
             snapshot_isolation: true,
+            fulltext_stopwords: true,
             lock_wait_timeout: 50,
             metadata_lock_wait_timeout: 31_536_000,
             read_only: false,

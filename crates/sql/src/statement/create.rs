@@ -6,7 +6,7 @@
 use super::change::of_table;
 use super::definitions::{database_of, note_options, refuse_taken_names};
 use super::partitions::partitioning;
-use super::storage_engines;
+use super::{fulltext, storage_engines};
 use crate::result::Done;
 use crate::session::{Outcome, Session};
 use crate::show;
@@ -189,6 +189,7 @@ pub(super) fn specification(
     let default = session.instance.engine().catalog().database(database).map(|database| database.collation);
     let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(Collation::DEFAULT), times)?;
     note_options(session, warnings);
+    fulltext::settle(session, &mut spec);
     spec.options.organisation = organisation;
     if !organisation.has_foreign_keys() {
         spec.foreign_keys.clear();

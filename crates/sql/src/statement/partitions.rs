@@ -487,6 +487,7 @@ fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Resu
     };
     let same = table.columns.iter().map(column).eq(other.columns.iter().map(column))
         && table.indexes.iter().map(index).eq(other.indexes.iter().map(index))
+        && table.fulltext == other.fulltext
         && checks(table) == checks(other)
         && table.options.pack_keys == other.options.pack_keys
         && table.options.organisation == other.options.organisation

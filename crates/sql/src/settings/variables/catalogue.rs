@@ -169,6 +169,11 @@ pub(super) const VARIABLES: &[Variable] = &[
     ),
     number("innodb_ddl_threads", (1, 64), |s, _| Value::UInt(s.build_threads), |s, n| s.build_threads = n),
     shown("innodb_flush_log_at_trx_commit", |_, f| Value::UInt(f.flush_log_at_commit.into())),
+    switch(
+        "innodb_ft_enable_stopword",
+        |s, _| on_off(s.fulltext_stopwords),
+        |s, v| flag("innodb_ft_enable_stopword", &v).map(|on| s.fulltext_stopwords = on),
+    ),
     number(
         "innodb_lock_wait_timeout",
         (1, 1 << 30),

@@ -61,7 +61,6 @@ pub(super) const VARIABLES: &[Variable] = &[
     only("innodb_ft_aux_table", Shared, Text("")),
     fact("innodb_ft_cache_size", Number(8_000_000)),
     only("innodb_ft_enable_diag_print", Shared, OFF),
-    only("innodb_ft_enable_stopword", Both, ON),
     fact("innodb_ft_max_token_size", Number(84)),
     fact("innodb_ft_min_token_size", Number(3)),
     only("innodb_ft_num_word_optimize", Shared, Number(2000)),

@@ -4,6 +4,7 @@ mod rows;
 
 use super::change::of_table;
 use super::create;
+use super::fulltext;
 use super::definitions::{database_of, note_options, refuse_system, refuse_taken_names};
 use super::metadata::{ConcurrentUse, check_concurrency, others};
 use super::partitions::{change_partitions, divide};
@@ -77,6 +78,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     let collation = catalog.database(&database).map_or(Collation::DEFAULT, |database| database.collation);
     let current = session.database().unwrap_or(&database).to_owned();
     let mut altered = altered_table(&table, alter, (&current, collation), times, &session.bind_context(&[]))?;
+    fulltext::settle(session, &mut altered.spec);
     refuse_system(session, &altered.spec.database)?;
     refuse_zero_dates(session, &table, &altered)?;
     if !session.settings.time_settings().strict {
