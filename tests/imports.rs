@@ -29,6 +29,7 @@ const CLEAN: &[&str] = &[
     "cli",
     "syntax",
     "types",
+    "words",
     "expr",
 ];
 

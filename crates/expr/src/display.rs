@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::ir::{Expr, ExprKind, ProgramName, RowList, Subquery, SubqueryUse};
+use super::ir::{Expr, ExprKind, MatchCall, ProgramName, RowList, Subquery, SubqueryUse};
 use leafline_types::convert;
 use leafline_types::value::{SqlType, Value};
 use leafline_words::MatchMode;
@@ -89,14 +89,7 @@ impl fmt::Display for Named<'_> {
                 let ProgramName { database, name } = &*call.function;
                 write!(f, "`{database}`.`{name}`({})", list(&call.args, ","))
             }
-            ExprKind::Match(call) => {
-                let mode = match call.search.mode {
-                    MatchMode::Natural => "",
-                    MatchMode::Expanded => " with query expansion",
-                    MatchMode::Boolean => " in boolean mode",
-                };
-                write!(f, "(match {} against ({}{mode}))", list(&call.columns, ","), of(&call.query))
-            }
+            ExprKind::Match(call) => search_text(call, self.name, f),
             ExprKind::Call { function, args } => {
                 let name = function.definition().name.to_ascii_lowercase();
                 match (name.as_str(), args.as_slice()) {
@@ -182,6 +175,16 @@ impl fmt::Display for Named<'_> {
             }
         }
     }
+}
+
+fn search_text(call: &MatchCall, name: Names<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mode = match call.search.mode {
+        MatchMode::Natural => "",
+        MatchMode::Expanded => " with query expansion",
+        MatchMode::Boolean => " in boolean mode",
+    };
+    let columns = Joined { list: &call.columns, separator: ",", name };
+    write!(f, "(match {columns} against ({}{mode}))", Named { e: &call.query, name })
 }
 
 fn subquery_text(subquery: &Subquery, name: Names<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {

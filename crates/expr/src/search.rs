@@ -52,7 +52,7 @@ impl Scorer {
         let query = key.search.query(&key.text, &key.expansion)?;
         let statistics = match key.statistics.as_slice() {
             [] => Statistics::new(&query),
-            bytes => Statistics::decode(bytes)
+            bytes => Statistics::decode(bytes, &query)
                 .ok_or_else(|| MysqlError::internal("counts of words that make no sense"))?,
         };
         let frequencies = statistics.frequencies(&query);

@@ -3,8 +3,8 @@
 use leafline_syntax::OWN_VERSION;
 use leafline_syntax::quoted;
 use leafline_table::{
-    BoundValue, ColumnDef, DefaultValue, FulltextDef, GeneratedKind, IndexDef, IndexKind, PartitionKey, PartitionMethod,
-    PartitionScheme, PartitionSpec, TableDef,
+    BoundValue, ColumnDef, DefaultValue, FulltextDef, GeneratedKind, IndexDef, IndexKind, PartitionKey,
+    PartitionMethod, PartitionScheme, PartitionSpec, TableDef,
 };
 use leafline_types::convert::{local, to_text};
 use leafline_types::temporal::Zone;

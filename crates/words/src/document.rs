@@ -40,7 +40,7 @@ struct Place {
 
 /// The state of a document during the evaluation.
 #[derive(Clone, Debug)]
-struct Ranking {
+pub(crate) struct Ranking {
     rank: f32,
     /// Whether it was found by each token.
     tokens: Vec<bool>,
@@ -110,12 +110,13 @@ impl Query {
 
     /// Returns whether a document is found.
     pub fn accepts(&self, found: &Found) -> bool {
-        self.evaluate(&self.program.steps, found).is_some()
+        self.evaluate(&self.program.steps, found, &mut |_| {}).is_some()
     }
 
     /// Returns the ranking of a document; 0 if it is not found. `frequencies` are the inverse document frequencies of the tokens.
     pub fn rank(&self, found: &Found, frequencies: &[f64]) -> f32 {
-        let Some(mut ranking) = self.evaluate(&self.program.steps, found) else { return 0.0 };
+        let evaluated = self.evaluate(&self.program.steps, found, &mut |_| {});
+        let Some(mut ranking) = evaluated else { return 0.0 };
         for (token, _) in ranking.tokens.iter().enumerate().filter(|(_, found)| **found) {
             let inverse = frequencies.get(token).copied().unwrap_or(0.0);
             ranking.rank += (f64::from(self.frequency(found, token)) * inverse * inverse) as f32;
@@ -157,9 +158,18 @@ impl Query {
         of_token.map_or(0, |(_, words)| words.frequency)
     }
 
-    fn evaluate(&self, steps: &[Step], found: &Found) -> Option<Ranking> {
+    /// Takes the steps. Calls `reached` with the number of each search that depends on a document being found, if this one is.
+    pub(crate) fn evaluate(
+        &self,
+        steps: &[Step],
+        found: &Found,
+        reached: &mut dyn FnMut(usize),
+    ) -> Option<Ranking> {
         let mut state: Option<Ranking> = None;
         for step in steps {
+            if let Some(search) = step.search.filter(|_| state.is_some()) {
+                reached(search);
+            }
             let (times, mut given) = match &step.target {
                 Target::Lookup(lookup) => {
                     let count = found.words.get(*lookup).map_or(0, |words| words.count);
@@ -171,7 +181,7 @@ impl Query {
                     (u32::from(is_found), self.ranking_by(lookups, is_found))
                 }
                 Target::Group(steps) => {
-                    let inner = self.evaluate(steps, found);
+                    let inner = self.evaluate(steps, found, reached);
                     (u32::from(inner.is_some()), inner)
                 }
             };

@@ -15,6 +15,7 @@ mod boolean;
 mod boolean_ngram;
 pub mod document;
 mod marks;
+mod mode;
 mod program;
 pub mod query;
 pub mod rules;
@@ -26,7 +27,8 @@ mod tests;
 pub mod tokens;
 
 pub use document::Found;
-pub use query::{MatchMode, Query};
+pub use mode::MatchMode;
+pub use query::Query;
 pub use rules::{Stopwords, WordParser, WordRules};
 pub use statistics::Statistics;
 pub use stopwords::DEFAULT_STOPWORDS;

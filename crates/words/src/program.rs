@@ -54,6 +54,8 @@ pub(crate) struct Step {
     pub(crate) operator: Operator,
     /// Whether an earlier step of the same steps has had the operator `+`, so that only found documents count for another.
     pub(crate) after_exist: bool,
+    /// The number of its search, if it searches only while a document is found: a word that has to be among others, or must not.
+    pub(crate) search: Option<usize>,
     /// What it looks for.
     pub(crate) target: Target,
 }
@@ -88,7 +90,7 @@ impl Program {
         let lookup = self.lookup(word, false, rules);
         self.searches.push(vec![lookup]);
         let target = Target::Lookup(lookup);
-        self.steps.push(Step { operator: Operator::None, after_exist: false, target });
+        self.steps.push(Step { operator: Operator::None, after_exist: false, search: None, target });
     }
 
     fn token(&mut self, word: &str, rules: &WordRules) -> usize {
@@ -238,7 +240,10 @@ impl Compiler<'_> {
             Node::Operator(_) | Node::List(_) => return Ok(()),
         };
         let after_exist = steps.iter().any(|step| step.operator == Operator::Exist);
-        steps.push(Step { operator, after_exist, target });
+        let is_conditional = operator == Operator::Ignore || operator == Operator::Exist && after_exist;
+        let is_word = matches!(target, Target::Lookup(_));
+        let search = (is_word && is_conditional).then(|| self.program.searches.len() - 1);
+        steps.push(Step { operator, after_exist, search, target });
         Ok(())
     }
 

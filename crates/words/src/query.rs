@@ -1,22 +1,12 @@
 //! A query: the text of AGAINST, compiled for an index.
 
 use crate::boolean_ngram;
+use crate::mode::MatchMode;
 use crate::program::Program;
 use crate::rules::{WordParser, WordRules};
 use crate::syntax::{self, Node};
 use crate::tokens::ngrams;
 use leafline_types::MysqlError;
-
-/// The mode of a search.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum MatchMode {
-    /// IN NATURAL LANGUAGE MODE.
-    Natural,
-    /// WITH QUERY EXPANSION: the words of the documents that are found are sought as well.
-    Expanded,
-    /// IN BOOLEAN MODE.
-    Boolean,
-}
 
 /// A compiled query.
 #[derive(Clone, Debug)]

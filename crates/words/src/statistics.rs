@@ -1,6 +1,7 @@
 //! In how many documents the words of a query are.
 
 use crate::document::Found;
+use crate::program::{Step, Target};
 use crate::query::Query;
 
 /// The value for a word that all documents contain, whose logarithm would be zero (InnoDB's).
@@ -13,43 +14,65 @@ pub struct Statistics {
     documents: u64,
     /// For each lookup the number of matching words of documents.
     found: Vec<u64>,
+    /// For each search the number of documents that had been found when it began, if it depends on that; otherwise 0.
+    reached: Vec<u64>,
 }
 
 impl Statistics {
     /// Makes the counts of no documents.
     pub fn new(query: &Query) -> Statistics {
-        Statistics { documents: 0, found: vec![0; query.program.lookups.len()] }
+        let program = &query.program;
+        Statistics {
+            documents: 0,
+            found: vec![0; program.lookups.len()],
+            reached: vec![0; program.searches.len()],
+        }
     }
 
     /// Counts a document.
-    pub fn add(&mut self, found: &Found) {
+    pub fn add(&mut self, query: &Query, found: &Found) {
         self.documents += 1;
         for (sum, words) in self.found.iter_mut().zip(&found.words) {
             *sum += u64::from(words.count);
         }
+        let reached = &mut self.reached;
+        query.evaluate(&query.program.steps, found, &mut |search| {
+            if let Some(count) = reached.get_mut(search) {
+                *count += 1;
+            }
+        });
     }
 
     /// Returns the counts as bytes.
     pub fn encode(&self) -> Vec<u8> {
-        std::iter::once(&self.documents).chain(&self.found).flat_map(|count| count.to_le_bytes()).collect()
+        let counts = std::iter::once(&self.documents).chain(&self.found).chain(&self.reached);
+        counts.flat_map(|count| count.to_le_bytes()).collect()
     }
 
-    /// Reads the bytes of counts.
-    pub fn decode(bytes: &[u8]) -> Option<Statistics> {
+    /// Reads the bytes of counts for a query.
+    pub fn decode(bytes: &[u8], query: &Query) -> Option<Statistics> {
         let (counts, rest) = bytes.as_chunks();
         let mut counts = counts.iter().map(|count| u64::from_le_bytes(*count));
         let documents = counts.next().filter(|_| rest.is_empty())?;
-        Some(Statistics { documents, found: counts.collect() })
+        let found: Vec<u64> = counts.by_ref().take(query.program.lookups.len()).collect();
+        let reached: Vec<u64> = counts.collect();
+        (reached.len() == query.program.searches.len()).then_some(Statistics { documents, found, reached })
     }
 
     /// Returns the inverse document frequency of each token of the query.
     ///
-    /// A word that is sought several times counts its documents as often, as in InnoDB. The words of a phrase behind one that no
-    /// document contains are not sought.
+    /// A word that is sought several times counts its documents as often, as in InnoDB. Not sought are the words of a phrase
+    /// behind one that no document contains, and words that must or must not be among others when nothing is found.
     pub fn frequencies(&self, query: &Query) -> Vec<f64> {
         let program = &query.program;
         let mut counts = vec![0; program.tokens.len()];
-        for search in &program.searches {
+        let mut conditional = vec![false; program.searches.len()];
+        note_conditional(&program.steps, &mut conditional);
+        for ((search, reached), is_conditional) in program.searches.iter().zip(&self.reached).zip(conditional)
+        {
+            if is_conditional && *reached == 0 {
+                continue;
+            }
             for &lookup in search {
                 let found = self.found.get(lookup).copied().unwrap_or(0);
                 let token = program.lookups.get(lookup).map_or(usize::MAX, |lookup| lookup.token);
@@ -67,5 +90,17 @@ impl Statistics {
             count => (self.documents as f64 / count as f64).log10(),
         };
         counts.iter().map(frequency).collect()
+    }
+}
+
+/// Notes the searches that depend on documents being found.
+fn note_conditional(steps: &[Step], conditional: &mut [bool]) {
+    for step in steps {
+        if let Some(noted) = step.search.and_then(|search| conditional.get_mut(search)) {
+            *noted = true;
+        }
+        if let Target::Group(steps) = &step.target {
+            note_conditional(steps, conditional);
+        }
     }
 }

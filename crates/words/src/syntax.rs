@@ -10,7 +10,7 @@
 //! ```
 
 use crate::boolean::{Lexer, Token};
-use crate::query::MatchMode;
+use crate::mode::MatchMode;
 use crate::rules::{WordParser, WordRules};
 use crate::tokens::{length, words};
 use leafline_types::MysqlError;

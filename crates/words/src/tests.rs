@@ -19,8 +19,8 @@ fn query(text: &str, mode: MatchMode) -> Query {
 fn ranked(query: &Query, documents: &[&[&str]]) -> Vec<f32> {
     let found: Vec<Found> = documents.iter().map(|columns| query.find(columns.iter().copied())).collect();
     let mut statistics = Statistics::new(query);
-    found.iter().for_each(|found| statistics.add(found));
-    let statistics = Statistics::decode(&statistics.encode()).unwrap();
+    found.iter().for_each(|found| statistics.add(query, found));
+    let statistics = Statistics::decode(&statistics.encode(), query).unwrap();
     let frequencies = statistics.frequencies(query);
     found.iter().map(|found| query.rank(found, &frequencies)).collect()
 }

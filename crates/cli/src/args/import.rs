@@ -38,7 +38,7 @@ pub struct ImportOptions {
     /// What separates the fields of CSV [default: a comma, in .tsv files a tab]
     #[arg(long, value_name = "CHARACTER", value_parser = parse_separator)]
     pub separator: Option<u8>,
-    /// Leave out what is not supported (FULLTEXT indexes, ..), and list it
+    /// Leave out what is not supported (SPATIAL indexes, ..), and list it
     #[arg(long)]
     pub skip_unsupported: bool,
     /// Tables that are read at a time, with --from [default: one for each core]

@@ -7,7 +7,7 @@ use leafline_types::{Charset, Collation};
 pub fn adapted(create: &str) -> (String, Vec<String>) {
     let mut left_out = Vec::new();
     let text = without_lines(create, |line| {
-        let kinds = ["FULLTEXT KEY", "FULLTEXT INDEX", "SPATIAL KEY", "SPATIAL INDEX", "PERIOD FOR"];
+        let kinds = ["SPATIAL KEY", "SPATIAL INDEX", "PERIOD FOR"];
         let found = kinds.iter().any(|kind| line.starts_with(kind));
         if found {
             left_out.push(line.trim_end_matches(',').to_owned());
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn unknown_parts_are_left_out_and_named() {
         let create = "CREATE TABLE `ENGINE=Aria` (\n  `a` varchar(9) CHARACTER SET cp1250 COLLATE cp1250_nopad_bin DEFAULT 'ENGINE=x',\n  `u` uuid NOT NULL,\n  \
-                      FULLTEXT KEY `f` (`a`),\n  KEY `k` (`a`)\n) ENGINE=Aria DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_uca1400_ai_ci PAGE_CHECKSUM=1";
+                      SPATIAL KEY `f` (`a`),\n  KEY `k` (`a`)\n) ENGINE=Aria DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_uca1400_ai_ci PAGE_CHECKSUM=1";
         let (text, left_out) = adapted(create);
         assert_eq!(
             text,

@@ -75,7 +75,7 @@ impl Matches {
             let texts: Vec<Cow<'_, str>> = texts.iter().map(text_of).collect();
             let found = query.find(texts.iter().map(|text| &**text));
             if self.options.makes == MatchAggregate::Statistics {
-                statistics.add(&found);
+                statistics.add(query, &found);
             } else if query.accepts(&found) {
                 let (words, bytes) = (&mut self.words, &mut self.bytes);
                 query.for_each_other_word(&found, texts.iter().map(|text| &**text), &mut |key, word| {

@@ -297,15 +297,12 @@ fn changing_function(expr: &Expr) -> Option<String> {
     found
 }
 
-/// Returns the first stored function, or search for words, in an expression.
+/// Returns the first stored function in an expression.
 fn stored_function(expr: &Expr) -> Option<String> {
     let mut found = None;
     expr.visit(&mut |e| {
         if let ExprKind::Program(call) = &e.kind {
             found.get_or_insert_with(|| format!("`{}`.`{}`", call.function.database, call.function.name));
-        }
-        if matches!(e.kind, ExprKind::Match(_)) {
-            found.get_or_insert_with(|| "match".to_owned());
         }
         found.is_none()
     });

@@ -49,7 +49,7 @@ impl Binder<'_> {
         found
     }
 
-    /// Returns the reader if a subquery in an expression reads the table.
+    /// Returns the reader if a subquery in an expression reads the table. A search for words may count the words of the table.
     pub(super) fn expression_reads(&self, expr: &Expr, table: TableId) -> Option<Reader> {
         let mut found = None;
         expr.visit(&mut |e| {
@@ -58,7 +58,7 @@ impl Binder<'_> {
             {
                 found = found.take().or_else(|| self.query_reads(&bound.query, table));
             }
-            found.is_none()
+            found.is_none() && !matches!(e.kind, ExprKind::Match(_))
         });
         found
     }

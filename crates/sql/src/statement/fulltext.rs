@@ -18,8 +18,7 @@ pub(super) fn settle(session: &Session, spec: &mut TableSpec) {
     };
     for index in &mut spec.fulltext {
         let (min, max) = LENGTHS;
-        let parser =
-            if index.by_ngrams { WordParser::Ngram(NGRAM) } else { WordParser::Words { min, max } };
+        let parser = if index.by_ngrams { WordParser::Ngram(NGRAM) } else { WordParser::Words { min, max } };
         index.words.get_or_insert_with(|| WordsSpec { parser, stopwords: stopwords.clone() });
     }
 }

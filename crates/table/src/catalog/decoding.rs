@@ -29,6 +29,21 @@ struct Partial {
 }
 
 impl Partial {
+    fn add_check(&mut self, row: &CatalogRow) -> Result<()> {
+        let mut from = ByteReader::new("catalog check", &row.payload);
+        from.format(FORMAT)?;
+        let (name, expression, enforced) = (from.string()?, from.string()?, from.bool()?);
+        from.end()?;
+        self.table.checks.push(CheckDef { name, expression, enforced });
+        Ok(())
+    }
+
+    fn add_fulltext(&mut self, row: &CatalogRow) -> Result<()> {
+        let index = fulltext::decode(&row.payload, self.table.columns.len())?;
+        self.table.fulltext.push(index);
+        Ok(())
+    }
+
     fn finish(self) -> Result<TableDef> {
         let Partial { mut table, indexes, histograms, .. } = self;
         let damaged = |why: &str| {
@@ -115,13 +130,7 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
             }
             CHECK => {
                 let id = of_table(&mut tables)?;
-                let mut from = ByteReader::new("catalog check", &row.payload);
-                from.format(FORMAT)?;
-                let (name, expression, enforced) = (from.string()?, from.string()?, from.bool()?);
-                from.end()?;
-                if let Some(partial) = tables.get_mut(&id) {
-                    partial.table.checks.push(CheckDef { name, expression, enforced });
-                }
+                tables.get_mut(&id).map(|partial| partial.add_check(row)).transpose()?;
             }
             FOREIGN_KEY => {
                 let id = of_table(&mut tables)?;
@@ -132,10 +141,7 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
             }
             FULLTEXT => {
                 let id = of_table(&mut tables)?;
-                if let Some(partial) = tables.get_mut(&id) {
-                    let columns = partial.table.columns.len();
-                    partial.table.fulltext.push(fulltext::decode(&row.payload, columns)?);
-                }
+                tables.get_mut(&id).map(|partial| partial.add_fulltext(row)).transpose()?;
             }
             VIEW => views.push(decode_view(id, &row.payload)?),
             PROGRAM => programs.add(id, key.u16()?, &row.payload)?,

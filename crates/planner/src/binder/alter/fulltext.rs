@@ -2,13 +2,20 @@
 
 use super::Alter;
 use crate::binder::table_spec::fulltext_spec;
-use leafline_syntax::ast::{AlterAction, Ident, KeyKind};
+use leafline_syntax::ast::{AlterAction, KeyKind};
 use leafline_table::{FulltextDef, FulltextSpec};
 use leafline_types::MysqlError;
 
 impl Alter<'_> {
-    /// Returns whether a name is that of a FULLTEXT index of the old table.
-    pub(super) fn is_fulltext(&self, name: &Ident) -> bool {
+    /// Returns whether an action drops or changes a FULLTEXT index of the old table.
+    pub(super) fn is_of_fulltext(&self, action: &AlterAction) -> bool {
+        let (AlterAction::DropKey(name)
+        | AlterAction::RenameKey { name, .. }
+        | AlterAction::SetKeyVisible(name, _)
+        | AlterAction::SetKeyPacked(name, _)) = action
+        else {
+            return false;
+        };
         self.old.fulltext.iter().any(|index| index.name.eq_ignore_ascii_case(&name.value))
     }
 

@@ -16,6 +16,8 @@ impl Alter<'_> {
         actions: &[AlterAction],
         options: &TableOptions,
     ) -> Result<(), MysqlError> {
+        let actions: Vec<&AlterAction> =
+            actions.iter().filter(|action| !self.is_of_fulltext(action)).collect();
         let shown = self.old.indexes.iter().filter(|index| !index.parts.is_empty());
         let mut kept = Vec::new();
         for (mut spec, index) in TableSpec::of(self.old).indexes.into_iter().zip(shown) {
@@ -37,9 +39,8 @@ impl Alter<'_> {
         let find = |kept: &[(&str, IndexSpec)], name: &str| {
             kept.iter().position(|(known, _)| known.eq_ignore_ascii_case(name))
         };
-        for action in actions {
+        for &action in &actions {
             match action {
-                AlterAction::DropKey(name) if self.is_fulltext(name) => {}
                 AlterAction::DropKey(name) => {
                     let at = find(&kept, &name.value).ok_or_else(|| MysqlError::cannot_drop(&name.value))?;
                     kept.remove(at);
@@ -63,10 +64,8 @@ impl Alter<'_> {
                 _ => {}
             }
         }
-        for action in actions {
-            if let AlterAction::RenameKey { name, to } = action
-                && !self.is_fulltext(name)
-            {
+        for &action in &actions {
+            if let AlterAction::RenameKey { name, to } = action {
                 let position = find(&kept, &name.value);
                 match position.and_then(|at| kept.get_mut(at)) {
                     Some((_, spec)) if spec.kind != IndexSpecKind::Primary => {
@@ -76,9 +75,7 @@ impl Alter<'_> {
                     None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
                 }
             }
-            if let AlterAction::SetKeyVisible(name, _) | AlterAction::SetKeyPacked(name, _) = action
-                && !self.is_fulltext(name)
-            {
+            if let AlterAction::SetKeyVisible(name, _) | AlterAction::SetKeyPacked(name, _) = action {
                 let position = find(&kept, &name.value);
                 match position.and_then(|at| kept.get_mut(at)) {
                     Some((_, spec)) => set_option(spec, action),
@@ -94,7 +91,7 @@ impl Alter<'_> {
             }
         }
         self.indexes = kept.into_iter().map(|(_, spec)| spec).filter(|spec| !spec.parts.is_empty()).collect();
-        for action in actions {
+        for &action in &actions {
             match action {
                 AlterAction::AddColumn(column, _) | AlterAction::ChangeColumn { column, .. } => {
                     let Some(kind) = column.key else { continue };
@@ -103,7 +100,7 @@ impl Alter<'_> {
                     self.indexes.retain(|other| !index.replaces(other));
                     self.indexes.push(index);
                 }
-                AlterAction::AddKey(key) if key.kind != KeyKind::Fulltext => self.add_key(key)?,
+                AlterAction::AddKey(key) => self.add_key(key)?,
                 _ => {}
             }
         }
@@ -117,6 +114,9 @@ impl Alter<'_> {
 
 impl Alter<'_> {
     fn add_key(&mut self, key: &KeyDefinition) -> Result<(), MysqlError> {
+        if key.kind == KeyKind::Fulltext {
+            return Ok(());
+        }
         let mut index = index_spec(key);
         self.indexes.retain(|other| !index.replaces(other));
         name_index(key, &mut index, &self.indexes);

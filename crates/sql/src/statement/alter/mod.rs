@@ -4,8 +4,8 @@ mod rows;
 
 use super::change::of_table;
 use super::create;
-use super::fulltext;
 use super::definitions::{database_of, note_options, refuse_system, refuse_taken_names};
+use super::fulltext;
 use super::metadata::{ConcurrentUse, check_concurrency, others};
 use super::partitions::{change_partitions, divide};
 use super::storage_engines;
