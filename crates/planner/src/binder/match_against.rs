@@ -29,6 +29,16 @@ struct Origin {
     ordinal: usize,
 }
 
+/// The columns of a search.
+struct Searched {
+    /// The relation of the block that they belong to.
+    relation: usize,
+    /// The stored table that they come from.
+    table: Arc<TableDef>,
+    /// The columns, with their positions in the table.
+    columns: Vec<(usize, Expr)>,
+}
+
 impl ExpressionBinder<'_, '_, '_> {
     /// Binds a search.
     ///
@@ -43,7 +53,7 @@ impl ExpressionBinder<'_, '_, '_> {
             let column = self.binder.readable(self.block, self.block.column(id))?;
             columns.push((id, column));
         }
-        let (relation, table, columns) = self.indexed(columns)?;
+        let Searched { relation, table, columns } = self.searched(columns)?;
         let query = self.sought(&search.query)?;
         let mode = match search.mode {
             SearchMode::Natural => MatchMode::Natural,
@@ -77,12 +87,8 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(score)
     }
 
-    /// Returns the relation of the block that all columns belong to, the stored table that they come from, and their positions in
-    /// that table.
-    fn indexed(
-        &self,
-        columns: Vec<(ColumnId, Expr)>,
-    ) -> Result<(usize, Arc<TableDef>, Vec<(usize, Expr)>), MysqlError> {
+    /// Finds the stored table that all columns come from.
+    fn searched(&self, columns: Vec<(ColumnId, Expr)>) -> Result<Searched, MysqlError> {
         let wrong = || MysqlError::wrong_arguments("MATCH");
         let mut found: Option<(usize, Origin)> = None;
         let mut positions = Vec::with_capacity(columns.len());
@@ -98,7 +104,7 @@ impl ExpressionBinder<'_, '_, '_> {
             }
         }
         let (relation, origin) = found.ok_or_else(wrong)?;
-        Ok((relation, origin.table, positions))
+        Ok(Searched { relation, table: origin.table, columns: positions })
     }
 
     /// Returns the FULLTEXT index that has exactly these columns.
