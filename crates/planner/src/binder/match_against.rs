@@ -6,6 +6,7 @@
 
 use super::expression::{Bound, ExpressionBinder};
 use super::scope::{BoundMatch, qualified};
+use crate::authority::TableRights;
 use crate::bound::merge::empty_block;
 use crate::bound::{
     Aggregation, BlockColumn, BoundAggregate, BoundOutput, BoundSelect, BoundSubquery, ColumnId,
@@ -14,7 +15,6 @@ use crate::bound::{
 use leafline_expr::aggregate::{AggregateCall, MatchAggregate, MatchOptions};
 use leafline_expr::subquery::subquery;
 use leafline_expr::{CompareOp, Expr, ExprKind, MatchCall, Search, Subquery, SubqueryUse, build};
-use leafline_syntax::Privileges;
 use leafline_syntax::ast::{self, SearchMode};
 use leafline_table::{FulltextDef, TableDef};
 use leafline_types::{ExprType, MysqlError, SqlType};
@@ -169,7 +169,7 @@ impl ExpressionBinder<'_, '_, '_> {
             lock: None,
             view: None,
             generated: Default::default(),
-            granted: Privileges::EVERYTHING,
+            granted: TableRights::EVERYTHING,
         };
         let query = BoundSelect {
             relations: vec![relation],
