@@ -15,6 +15,9 @@ use leafline_types::words::ProgramKind;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
+/// The qualifier of the columns that a BEFORE trigger may assign.
+const NEW: &str = "NEW";
+
 /// The statement that calls.
 pub(super) struct Source<'s> {
     /// Its text.
@@ -25,6 +28,8 @@ pub(super) struct Source<'s> {
     pub(super) using: Option<&'s [String]>,
     /// The statement of the program that contains it.
     pub(super) caller: Option<&'s StatementCode>,
+    /// Whether that is a BEFORE trigger, whose columns of the new row are variables.
+    pub(super) assigns_new: bool,
 }
 
 /// Runs CALL outside of programs.
@@ -34,7 +39,11 @@ pub(crate) fn call(
     (sql, parameters): (&str, &[Value]),
 ) -> Result<Outcome, MysqlError> {
     let using = session.take_execute_variables();
-    let frame = frame(session, call, Source { sql, parameters, using: using.as_deref(), caller: None })?;
+    let frame = frame(
+        session,
+        call,
+        Source { sql, parameters, using: using.as_deref(), caller: None, assigns_new: false },
+    )?;
     let run = Box::new(Run::new(session, sql, frame)?);
     drive(run, session)
 }
@@ -103,6 +112,9 @@ fn target(argument: &Expr, source: &Source<'_>) -> Option<Target> {
         ExprKind::Column(name) if name.database.is_none() => {
             let caller = source.caller?;
             let row = name.table.as_ref().map(|table| table.value.as_str());
+            if row.is_some_and(|row| !(source.assigns_new && row.eq_ignore_ascii_case(NEW))) {
+                return None;
+            }
             let at = caller.names.find(row, &name.column.value)?;
             caller.slots.get(at).map(|slot| Target::Slot(*slot))
         }

@@ -96,3 +96,18 @@ pub(crate) fn leave(session: &mut Session, caller: CallerContext) {
         session.login.access = caller.access;
     }
 }
+
+/// Does `work` under the settings of a program.
+///
+/// # Errors
+/// 1449 if its definer does not exist.
+pub(crate) fn entered<R>(
+    session: &mut Session,
+    def: &ProgramDef,
+    work: impl FnOnce(&mut Session) -> R,
+) -> Result<R, MysqlError> {
+    let caller = enter(session, def)?;
+    let result = work(session);
+    leave(session, caller);
+    Ok(result)
+}

@@ -12,6 +12,7 @@ use crate::properties::{Commits, Diagnostics, Properties, Runs, properties};
 use crate::session::{Outcome, ProgramStep, Session};
 use leafline_syntax::ast::StatementKind;
 use leafline_types::error::errno;
+use leafline_types::words::TriggerTime;
 use leafline_types::{MysqlError, SqlType, Value, WarningLevel, WarningsMark};
 use std::sync::Arc;
 
@@ -52,15 +53,14 @@ impl Run {
             outcome => outcome,
         };
         match outcome {
-            Ok(outcome) => {
+            Ok(Outcome::Rows(rows)) => {
                 self.rows_at = self.frames.last().map_or(0, |frame| frame.at);
-                if !self.handle_warnings_of_statement(session) {
-                    self.advance_one();
-                }
-                match outcome {
-                    Outcome::Rows(rows) => Ok(Next::Rows(rows)),
-                    Outcome::Done(_) => Ok(Next::Step),
-                }
+                self.rows_mark = Some(self.statement_mark);
+                Ok(Next::Rows(rows))
+            }
+            Ok(Outcome::Done(_)) => {
+                self.end_statement(session, self.statement_mark);
+                Ok(Next::Step)
             }
             Err(error) => {
                 session.warnings.push(WarningLevel::Error, error.clone());
@@ -69,8 +69,11 @@ impl Run {
         }
     }
 
-    fn advance_one(&mut self) {
-        if let Some(frame) = self.frames.last_mut() {
+    /// Goes on behind a statement that began at `mark` in the diagnostics, or with the handler of its warnings.
+    pub(super) fn end_statement(&mut self, session: &mut Session, mark: WarningsMark) {
+        if !self.handle_warnings(session, mark)
+            && let Some(frame) = self.frames.last_mut()
+        {
             frame.at += 1;
         }
     }
@@ -92,7 +95,7 @@ impl Run {
         let text = written.span.text(&code.text);
         let mark = session.warnings.mark();
         self.statement_mark = mark;
-        let step = ProgramStep { handled, ..step_of(written) };
+        let step = ProgramStep { handled, ..ProgramStep::of(written) };
         let properties = properties(&written.statement.kind);
         session.begin_program_step(text, step);
         let outcome = run_kept(session, frame, (code, written, number), (&properties, &parameters));
@@ -130,12 +133,6 @@ impl Run {
         Ok(())
     }
 
-    /// Lets a handler take the warnings of the statement that ran last; returns whether one does.
-    fn handle_warnings_of_statement(&mut self, session: &mut Session) -> bool {
-        let mark = self.statement_mark;
-        self.handle_warnings(session, mark)
-    }
-
     /// Pushes the frame of a CALL inside the program.
     fn call_inside(
         &mut self,
@@ -145,14 +142,17 @@ impl Run {
     ) -> Result<(), MysqlError> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let parameters = parameters_of(frame, written);
+        let trigger = frame.def.as_ref().and_then(|def| def.trigger());
+        let assigns_new = trigger.is_some_and(|trigger| trigger.time == TriggerTime::Before);
         let frame = match &written.statement.kind {
             StatementKind::Call(call) => {
-                session.program_step = Some(step_of(written));
+                session.program_step = Some(ProgramStep::of(written));
                 let source = call::Source {
                     sql: &code.text,
                     parameters: &parameters,
                     using: None,
                     caller: Some(written),
+                    assigns_new,
                 };
                 let frame = call::frame(session, call, source);
                 session.program_step = None;
@@ -166,8 +166,13 @@ impl Run {
                 if values.len() != statement.parameters {
                     return Err(MysqlError::wrong_arguments("EXECUTE"));
                 }
-                let source =
-                    call::Source { sql: &sql, parameters: &values, using: Some(using), caller: None };
+                let source = call::Source {
+                    sql: &sql,
+                    parameters: &values,
+                    using: Some(using),
+                    caller: None,
+                    assigns_new: false,
+                };
                 call::frame(session, call, source)?
             }
             _ => return Ok(()),
@@ -193,18 +198,6 @@ fn check_computed(session: &mut Session, mark: WarningsMark) -> Result<(), Mysql
     let Some(error) = error else { return Ok(()) };
     session.warnings.back_to(mark);
     Err(error)
-}
-
-/// The description of a step's statement for the session.
-fn step_of(written: &StatementCode) -> ProgramStep {
-    ProgramStep {
-        names: written.names.clone(),
-        types: written.types.clone(),
-        span: written.span,
-        assigned: Vec::new(),
-        handled: None,
-        uses_tables: false,
-    }
 }
 
 fn parameters_of(frame: &Frame, written: &StatementCode) -> Vec<Value> {

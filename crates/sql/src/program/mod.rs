@@ -33,6 +33,7 @@ mod tests;
 mod triggers;
 
 pub(crate) use call::{call, run_event};
+pub(crate) use context::entered;
 pub(crate) use diagnostics::{get_diagnostics, signal};
-pub(crate) use loaded::check_body;
+pub(crate) use loaded::{check_body, program as load};
 pub(crate) use triggers::{check_trigger, fire, triggers_of};

@@ -34,6 +34,9 @@ pub(crate) struct Run {
     pub(super) statement_mark: WarningsMark,
     /// The step whose rows the caller reads.
     pub(super) rows_at: usize,
+    /// The place in the diagnostics at which its statement began, until the caller has read the rows: the warnings that they
+    /// give are the statement's.
+    pub(super) rows_mark: Option<WarningsMark>,
     /// The value of RETURN.
     pub(super) returned: Option<Value>,
     /// The variables of a trigger when it ended.
@@ -65,6 +68,7 @@ impl Run {
             frames: vec![frame],
             memory,
             rows_at: 0,
+            rows_mark: None,
             calling: Some(session.set_statement_aside()),
             text: text.to_owned(),
             pending: None,
@@ -80,6 +84,11 @@ impl Run {
     /// # Errors
     /// The error that no handler takes.
     pub(crate) fn go(&mut self, session: &mut Session) -> Result<Option<RowStream>, MysqlError> {
+        if let Some(mark) = self.rows_mark.take()
+            && self.pending.is_none()
+        {
+            self.end_statement(session, mark);
+        }
         loop {
             let next = match self.pending.take() {
                 Some(error) => {

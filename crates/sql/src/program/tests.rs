@@ -292,6 +292,37 @@ fn transactions_are_the_callers() {
     assert_eq!(run(&mut s, "SELECT * FROM t"), "2,y;3,z");
 }
 
+/// Dumps create triggers in the order of SHOW TRIGGERS.
+#[test]
+fn triggers_are_shown_in_the_order_in_which_they_fire() {
+    let mut s = session();
+    for (name, place) in [("z", ""), ("a", ""), ("m", "PRECEDES a")] {
+        let sql = format!("CREATE TRIGGER {name} BEFORE INSERT ON t FOR EACH ROW {place} SET @a = 1");
+        assert_eq!(run(&mut s, &sql), "ok");
+    }
+    let shown = run(&mut s, "SHOW TRIGGERS");
+    let names: Vec<_> = shown.split(';').filter_map(|row| row.split(',').next()).collect();
+    assert_eq!(names, ["z", "m", "a"]);
+}
+
+/// The rows are computed when the caller reads them, behind the step that gives them.
+#[test]
+fn handlers_take_the_warnings_of_rows() {
+    let mut s = session();
+    run(&mut s, "INSERT INTO t VALUES (1, '1'), (2, '2z')");
+    let handler =
+        "HANDLER FOR SQLWARNING BEGIN GET DIAGNOSTICS @n = NUMBER; SELECT CONCAT(@n, ' handled'); END";
+    for (action, query, expected) in [
+        ("CONTINUE", "SELECT CAST('x' AS SIGNED)", "0 | 1 handled | after | ok"),
+        ("CONTINUE", "SELECT b + 0 FROM t", "1;2 | 1 handled | after | ok"),
+        ("EXIT", "SELECT b + 0 FROM t", "1;2 | 1 handled | ok"),
+        ("CONTINUE", "SELECT b FROM t", "1;2z | after | ok"),
+    ] {
+        let steps = format!("BEGIN DECLARE {action} {handler}; {query}; SELECT 'after'; END");
+        assert_eq!(body(&mut s, &steps), expected, "{query}");
+    }
+}
+
 #[test]
 fn results_are_given_up() {
     let mut s = session();

@@ -54,7 +54,7 @@ impl TableTriggers {
     }
 
     /// The triggers' definitions and compiled forms.
-    pub(super) fn programs(&self) -> impl Iterator<Item = (&Arc<ProgramDef>, &Arc<Code>)> {
+    pub(crate) fn programs(&self) -> impl Iterator<Item = (&Arc<ProgramDef>, &Arc<Code>)> {
         self.triggers.iter().map(|trigger| (&trigger.def, &trigger.code))
     }
 

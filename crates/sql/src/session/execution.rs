@@ -115,6 +115,11 @@ impl Execution {
         self
     }
 
+    /// Gives up the calls of stored functions, before their transaction ends.
+    pub(crate) fn end_calls(&mut self) {
+        self.calls = None;
+    }
+
     /// The profile, if one was kept.
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()

@@ -7,6 +7,7 @@
 
 use super::running::StatementAccounting;
 use super::{Outcome, RowStream, Session};
+use crate::program_code::StatementCode;
 use crate::result::{ColumnMeta, RowSet, column};
 use crate::session_entry::StatementText;
 use leafline_planner::binder::LocalLookup;
@@ -31,6 +32,20 @@ pub(crate) struct ProgramStep {
     pub(crate) handled: Option<Arc<(Warning, Warnings)>>,
     /// Whether the statement uses tables, so that it clears the diagnostics of the statement before.
     pub(crate) uses_tables: bool,
+}
+
+impl ProgramStep {
+    /// The description of a step's statement.
+    pub(crate) fn of(written: &StatementCode) -> ProgramStep {
+        ProgramStep {
+            names: written.names.clone(),
+            types: written.types.clone(),
+            span: written.span,
+            assigned: Vec::new(),
+            handled: None,
+            uses_tables: false,
+        }
+    }
 }
 
 /// A program that waits until its caller takes the next result.
@@ -206,8 +221,9 @@ impl Session {
         let Some(mut program) = self.suspended.take() else { return Ok(None) };
         self.contained(|session| {
             session.take_thread();
-            let outcome = program.resume(session);
             let text = program.text().to_owned();
+            session.entry.begin(StatementText::Of(&text), Instant::now());
+            let outcome = program.resume(session);
             if matches!(outcome, Ok(Outcome::Rows(_))) {
                 session.suspend(program);
             }

@@ -184,12 +184,17 @@ impl Session {
     }
 
     /// LOCK TABLES: commits, and releases the tables locked before. The tables of a view are locked together
-    /// with it, under the names that it uses; the list may name them, too, before or after the view.
+    /// with it, under the names that it uses; the list may name them, too, before or after the view. `programs` are
+    /// the uses of stored programs, which are locked as well.
     ///
     /// # Errors
     /// 1146 for a missing table, 1356 for a view that lacks a table, 1066 for a name of two tables; 1205,
     /// 1213, 1317.
-    pub(crate) fn lock_tables(&mut self, tables: &[TableLock]) -> Result<(), MysqlError> {
+    pub(crate) fn lock_tables(
+        &mut self,
+        tables: &[TableLock],
+        programs: Vec<TableUse>,
+    ) -> Result<(), MysqlError> {
         self.commit()?;
         self.objects.locked_tables = None;
         // Own tables need no lock: no other session can use them.
@@ -201,7 +206,7 @@ impl Session {
         for lock in &others {
             let key = self.key_of(&lock.table)?;
             let alias = lock.alias.as_ref().unwrap_or(&lock.table.name).value.clone();
-            let mode = if lock.write { MetadataMode::Exclusive } else { MetadataMode::NoWrite };
+            let mode = mode_of(lock.write);
             let of_view = self.read_by_view(lock)?;
             if listed.iter().any(|(name, other)| *name == alias && *other == key) {
                 return Err(MysqlError::not_unique_table(alias));
@@ -211,6 +216,10 @@ impl Session {
             wanted.push((key, mode));
             wanted.extend(named.iter().map(|(_, key)| (*key, mode)));
             only.extend(named.into_iter().map(|(alias, key)| (alias, key, lock.write)));
+        }
+        for TableUse { key, writes, alias } in programs {
+            wanted.push((key, mode_of(writes)));
+            only.extend(alias.map(|alias| (alias, key, writes)));
         }
         let limits = self.metadata_limits();
         let excluding = self.locks.exclude(&wanted, &limits)?;
@@ -262,7 +271,7 @@ impl Session {
             }
         }
         let lock = |table: &TableName| TableLock { table: table.clone(), alias: None, write: false };
-        self.lock_tables(&tables.iter().map(lock).collect::<Vec<_>>())
+        self.lock_tables(&tables.iter().map(lock).collect::<Vec<_>>(), Vec::new())
     }
 
     /// Releases dropped tables; LOCK TABLES ends with the last one.
@@ -326,6 +335,11 @@ impl Session {
             self.objects.locked_tables = None;
         }
     }
+}
+
+/// The mode in which LOCK TABLES locks a table.
+fn mode_of(writes: bool) -> MetadataMode {
+    if writes { MetadataMode::Exclusive } else { MetadataMode::NoWrite }
 }
 
 impl LockedTables {

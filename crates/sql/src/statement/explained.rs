@@ -143,17 +143,17 @@ impl Session {
         if plan.locks_rows() || parts.locks_rows() {
             return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
         }
+        // A query that calls stored functions runs in one transaction with them.
         if parts.calls_programs {
-            return Err(MysqlError::not_supported(
-                "EXPLAIN ANALYZE of a statement that calls stored functions",
-            ));
+            return self.write(|session, transaction| {
+                let execution = Execution::new(session, transaction.view(), parameters, false);
+                let execution = execution.with_parts(parts).calling(true, session, transaction)?;
+                drained(session, execution, plan)
+            });
         }
         let view = self.read_view();
-        let mut execution =
-            Execution::new(self, view, parameters, false).with_parts(parts).profiled(plan.node_count);
-        let mut root = operator::build(&plan.root, true);
-        while execution.with(self, |cx| root.next(&mut cx.exec))?.is_some() {}
-        Ok(execution)
+        let execution = Execution::new(self, view, parameters, false).with_parts(parts);
+        drained(self, execution, plan)
     }
 
     /// Plans a statement. Runs it, for at most `time`, if it is a query and `time` is given.
@@ -197,6 +197,15 @@ impl Session {
         });
         Ok(PlanPicture { cost_us: planned.cost_us(), parts: steps })
     }
+}
+
+/// Runs a query to its end without its rows, and returns the execution with the figures of its operators.
+fn drained(session: &mut Session, execution: Execution, plan: &Plan) -> Result<Execution, MysqlError> {
+    let mut execution = execution.profiled(plan.node_count);
+    let mut root = operator::build(&plan.root, true);
+    while execution.with(session, |cx| root.next(&mut cx.exec))?.is_some() {}
+    execution.end_calls();
+    Ok(execution)
 }
 
 /// Makes EXPLAIN's rows for a statement that changes the rows of its plan. As in MySQL, the changed tables have `select_type`
@@ -283,6 +292,32 @@ mod tests {
         );
         let behind = shown.split("-> Common table q\n").nth(1).expect("the query of WITH");
         assert!(behind.contains("rows=3 loops=1"), "{shown}");
+    }
+
+    #[test]
+    fn stored_functions_are_called_by_explain_analyze() {
+        let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
+        let mut session = instance.connect().unwrap();
+        for sql in [
+            "CREATE DATABASE d",
+            "USE d",
+            "CREATE TABLE t (id INT PRIMARY KEY)",
+            "CREATE TABLE called (id INT)",
+            "INSERT INTO t VALUES (1), (2), (3)",
+            "CREATE FUNCTION f(x INT) RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO called VALUES (x); RETURN x; END",
+        ] {
+            session.execute(sql).unwrap();
+        }
+        let mut text = |sql: &str| {
+            let Ok(Outcome::Rows(mut rows)) = session.execute(sql) else { panic!("{sql}") };
+            let batch = rows.next_batch(&mut session).unwrap().unwrap();
+            let types = rows.types();
+            let value = value_at(&batch.columns[0], 0, &types[0]);
+            value.as_str().map_or_else(|| format!("{value:?}"), str::to_owned)
+        };
+        let shown = text("EXPLAIN ANALYZE SELECT id FROM t WHERE f(id) > 1");
+        assert!(shown.contains("rows=2 loops=1"), "{shown}");
+        assert_eq!(text("SELECT COUNT(*) FROM called"), "Int(3)");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
 //! | `limits` | LIMITs that are added to a query or taken off it |
 //! | `load_local` | LOAD DATA LOCAL |
+//! | `lock_tables` | LOCK TABLES |
 //! | `create` | CREATE TABLE |
 //! | `definitions` | CREATE DATABASE, DROP, TRUNCATE |
 //! | [`account`] | accounts and privileges |
@@ -42,6 +43,7 @@ mod hypothetical;
 mod limits;
 mod load_local;
 pub(crate) mod load_values;
+mod lock_tables;
 mod maintenance;
 mod metadata;
 mod own_objects;
@@ -223,7 +225,7 @@ impl Session {
             K::Savepoint(name) => Ok(self.run_savepoint(&name.value)),
             K::RollbackTo(name) => self.rollback_to(&name.value).map(nothing),
             K::ReleaseSavepoint(name) => self.release_savepoint(&name.value).map(nothing),
-            K::LockTables(tables) => self.lock_tables(tables).map(nothing),
+            K::LockTables(tables) => lock_tables::lock(self, tables).map(nothing),
             K::UnlockTables => self.unlock_tables().map(nothing),
             K::Handler(handler) => self.run_handler(handler, with_parameters),
             K::Use(name) => self.run_use(&name.value).map(nothing),

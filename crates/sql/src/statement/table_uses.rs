@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_planner::Authority;
 use leafline_planner::bound::{BoundKind, BoundSubquery, OnDuplicate, tables_of};
-use leafline_table::{LockStrength, TableId};
+use leafline_table::{LockStrength, TableDef, TableId};
 use leafline_types::MysqlError;
 
 impl Work {
@@ -40,6 +40,11 @@ impl Session {
         self.uses_of_changes(bound, &mut uses);
         uses.extend(views.iter().map(|(database, name)| TableUse::of_view(&self.locks, database, name)));
         (uses, sizes)
+    }
+
+    /// Returns the use of a table that is read under this name.
+    pub(super) fn use_of(&self, table: &TableDef, alias: &str) -> Option<TableUse> {
+        TableUse::new(&self.locks, table, Some(alias), None)
     }
 
     /// Returns whether the session may see the plan of a statement. A plan shows the tables of views, which takes SHOW VIEW on each
