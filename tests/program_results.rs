@@ -353,6 +353,7 @@ fn kill_query_ends_loops_of_procedures_functions_and_triggers() {
     let mut client = Bare::log_in(server.address, capabilities);
     client.query("USE d");
     for (sql, shown) in [
+        ("CALL spins()", "CALL spins()"),
         ("SELECT spin()", "SELECT spin()"),
         ("DO spin()", "DO spin()"),
         ("INSERT INTO slow VALUES (1)", "INSERT INTO slow"),
@@ -360,12 +361,22 @@ fn kill_query_ends_loops_of_procedures_functions_and_triggers() {
         ("SET @x = spin()", "SET @x"),
     ] {
         client.send(command::QUERY, sql.as_bytes());
+        if sql.starts_with("CALL") {
+            assert_eq!(client.part(false), with_more(capabilities, one(&["1"])));
+        }
         wait_for(&mut killer, client.id, shown);
         killer.run(&format!("KILL QUERY {}", client.id));
         assert_eq!(client.parts(false), [Part::Error(1317)], "{sql}");
         assert!(matches!(&client.query("SELECT 2")[..], [Part::Rows { .. }]), "{sql}");
         assert_eq!(killer.rows("SELECT COUNT(*) FROM slow"), one(&["0"]), "{sql}");
     }
+    let id = client.prepare("CALL spins()");
+    let mut body = Vec::new();
+    Execution { id, flags: 0 }.put(&mut body, &[], false);
+    client.send(command::STMT_EXECUTE, &body);
+    assert_eq!(client.part(true), with_more(capabilities, one(&["1"])));
+    killer.run(&format!("KILL QUERY {}", client.id));
+    assert_eq!(client.parts(true), [Part::Error(1317)]);
     client.send(command::QUERY, b"SELECT spin()");
     wait_for(&mut killer, client.id, "spin()");
     killer.run(&format!("KILL {}", client.id));
