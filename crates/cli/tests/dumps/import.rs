@@ -91,7 +91,7 @@ DELIMITER ;;
 /*!50003 CREATE*/ /*!50017 DEFINER=`r`@`%`*/ /*!50003 TRIGGER tr BEFORE INSERT ON a FOR EACH ROW BEGIN SET @x = 1; END */;;
 DELIMITER ;
 /*!50003 DROP PROCEDURE IF EXISTS `pr` */;
-CREATE ROLE 'r';
+CREATE ROLE 'readers';
 INSERT INTO `a` VALUES (2,'y');\n";
     let file = place.file("s.sql", script);
     let dir = place.path("db");
