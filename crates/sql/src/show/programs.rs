@@ -80,17 +80,9 @@ fn picked(
     Ok(shown)
 }
 
-/// SHOW TRIGGERS of a database. Those of one table, time and event come in the order in which they fire: dumps create them in
-/// the order of these rows.
+/// SHOW TRIGGERS of a database.
 pub(super) fn triggers(session: &Session, database: &str) -> Result<RowSet, MysqlError> {
-    let catalog = session.instance.engine().catalog();
-    let order = |row: &Vec<Value>| {
-        let name = row.first().and_then(Value::as_str)?;
-        Some(catalog.program(ProgramKind::Trigger, database, name)?.trigger()?.order)
-    };
-    let mut shown = picked(session, "TRIGGERS", TRIGGERS, (1, database))?;
-    shown.rows.sort_by_key(order);
-    Ok(shown)
+    picked(session, "TRIGGERS", TRIGGERS, (1, database))
 }
 
 /// SHOW EVENTS of a database.
