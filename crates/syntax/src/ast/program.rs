@@ -149,7 +149,7 @@ pub enum HandlerAction {
 pub enum ConditionValue {
     /// A MySQL error number.
     Number(u16),
-    /// SQLSTATE [VALUE] 'xxxxx'.
+    /// `SQLSTATE [VALUE] 'xxxxx'`.
     State([u8; 5]),
     /// A name that DECLARE CONDITION gave; only SIGNAL and RESIGNAL keep it.
     Name(Ident),

@@ -56,7 +56,7 @@ pub enum Isolation {
     #[default]
     RepeatableRead,
     /// As with REPEATABLE READ; in addition the transactions at this level have the effects and results that they would
-    /// have one after another ([`crate::serial`]).
+    /// have one after another (`table::serial`).
     Serializable,
 }
 
