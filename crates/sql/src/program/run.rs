@@ -446,7 +446,7 @@ impl Run {
                 self.end(session);
                 session.keep_out_parameters(std::mem::take(&mut self.client_values));
                 let affected = u64::try_from(session.facts.row_count).unwrap_or(0);
-                Ok(Outcome::Done(Done { affected, ..Done::default() }))
+                Ok(Outcome::Done(Done { affected, matched: affected, ..Done::default() }))
             }
             Err(error) => {
                 self.end(session);
