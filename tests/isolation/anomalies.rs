@@ -241,7 +241,7 @@ fn g2_phantoms_of_a_predicate_do_not_commit() {
     }
 }
 
-/// What neither can have read does no harm.
+/// Writes to keys that neither transaction can have read let both commit.
 #[test]
 fn writes_beside_what_was_read_commit() {
     let [a, b, c] = three("SERIALIZABLE");
@@ -280,7 +280,7 @@ fn a_reader_does_not_see_what_no_order_explains() {
     }
 }
 
-/// What a check finds in its current state must be what the snapshot shows.
+/// A check of the current state fails with 1213 if it finds a row that the snapshot does not show.
 #[test]
 fn current_reads_do_not_tell_what_the_snapshot_does_not() {
     let [a, b, _] = three("SERIALIZABLE");
@@ -300,7 +300,7 @@ fn current_reads_do_not_tell_what_the_snapshot_does_not() {
     b.must(&["BEGIN", "SELECT * FROM c"]);
     a.must(&["INSERT INTO c VALUES (3, 3, 9)"]);
     assert_eq!(b.run("DELETE FROM t WHERE id = 3"), Err(DEADLOCK), "a child");
-    // What the snapshot shows is told as always.
+    // The check reports rows that the snapshot shows as at every level.
     assert_eq!(b.run("INSERT INTO c VALUES (9, 1, 7)"), Err(1062));
     assert_eq!(b.run("INSERT INTO c VALUES (9, 77, 8)"), Err(1452));
 }

@@ -249,7 +249,7 @@ fn is_reachable(from: usize, to: usize, edges: &BTreeSet<(usize, usize)>) -> boo
     false
 }
 
-/// What a level forbids beyond G0 and G1.
+/// Names the circles that a level forbids beyond G0 and G1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Forbids {
     Nothing,

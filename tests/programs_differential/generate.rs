@@ -385,7 +385,7 @@ impl Generator {
             "1442",
             "1305",
         ];
-        // What other triggers and functions do not raise.
+        // Triggers handle only conditions that other triggers and functions do not raise.
         const OF_TRIGGER: &[&str] =
             &["SQLWARNING", "NOT FOUND", "SQLSTATE '45001'", "SQLSTATE '02000'", "1329"];
         let conditions = if self.kind == Kind::Trigger { OF_TRIGGER } else { CONDITIONS };

@@ -38,7 +38,7 @@ pub(crate) struct Scorer {
     frequencies: Vec<f64>,
 }
 
-/// What a scorer is made of.
+/// Identifies a scorer: two searches with equal keys share one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScorerKey {
     pub(crate) search: Search,

@@ -120,7 +120,7 @@ pub enum AggregateFunction {
     JsonArray,
     /// `JSON_OBJECTAGG(name, x)`
     JsonObject,
-    /// What a search for words has to know of all rows. No statement can call it.
+    /// Counts the documents and words that a search needs of all rows. No statement can call it.
     Matches,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Phrase {
     pub(crate) distance: Option<u64>,
 }
 
-/// What a step looks for.
+/// Names the word, phrase or group that a step looks for.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Target {
     /// A lookup, by its number.
@@ -56,7 +56,7 @@ pub(crate) struct Step {
     pub(crate) after_exist: bool,
     /// The number of its search, if it searches only while a document is found: a word that has to be among others, or must not.
     pub(crate) search: Option<usize>,
-    /// What it looks for.
+    /// The word, phrase or group.
     pub(crate) target: Target,
 }
 

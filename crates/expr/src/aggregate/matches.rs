@@ -13,7 +13,7 @@ use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 use leafline_words::{Query, Statistics};
 
-/// What an aggregate makes of the rows that it sees.
+/// Names the result that an aggregate of a search computes from the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MatchAggregate {
     /// Counts.
@@ -27,7 +27,7 @@ pub enum MatchAggregate {
 pub struct MatchOptions {
     /// The search.
     pub search: Arc<Search>,
-    /// What is made of the rows.
+    /// Selects the result.
     pub makes: MatchAggregate,
     /// The number of arguments that are texts of the row.
     pub columns: usize,

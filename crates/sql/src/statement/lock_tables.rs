@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Runs LOCK TABLES.
 ///
 /// # Errors
-/// Those of [`Session::lock_tables`].
+/// The errors of [`Session::lock_tables`].
 pub(super) fn lock(session: &mut Session, tables: &[TableLock]) -> Result<(), MysqlError> {
     loop {
         let version = session.instance.engine().catalog_version();

@@ -15,7 +15,7 @@ pub(super) const MOST_RANGES: usize = 4096;
 /// The memory of a tree or table in a footprint beyond its keys, in bytes.
 const OVERHEAD: usize = 64;
 
-/// What a transaction has read of one table.
+/// Holds the ranges of one table that a transaction has read, by index.
 #[derive(Clone, Default, Debug)]
 pub(super) struct TableReads {
     /// Whether it counts as having read everything.
@@ -93,8 +93,8 @@ impl TableReads {
     }
 }
 
-/// What a transaction has written to one table: the keys of every written row, before and after, in every index,
-/// whether they have changed or not.
+/// Holds the keys of one table that a transaction has written: those of every written row, before and after, in every
+/// index, whether they have changed or not.
 #[derive(Clone, Default, Debug)]
 pub(super) struct TableWrites {
     /// Whether it counts as having written everything.
@@ -161,7 +161,7 @@ impl TableWrites {
     }
 }
 
-/// What a transaction has written.
+/// Holds the keys that a transaction has written, by table.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Writes {
     tables: BTreeMap<TableId, TableWrites>,

@@ -69,9 +69,9 @@ struct Node {
     read_only: bool,
     /// Whether it stands for several ended transactions.
     is_merged: bool,
-    /// Those that have read what it wrote, and do not see it.
+    /// Transactions that have read keys which it wrote, and do not see its writes.
     ins: BTreeSet<Number>,
-    /// Those whose writes it does not see, although it has read there.
+    /// Transactions whose writes it does not see, although it has read their keys.
     outs: BTreeSet<Number>,
     /// When the first of the writers prepared that it did not see, and which the graph has dropped since.
     dropped_out: Option<u64>,

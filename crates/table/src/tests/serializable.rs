@@ -42,7 +42,7 @@ enum Step {
     Delete(i64),
 }
 
-/// What a program has read so far.
+/// Folds a value that a program reads into the sum of all that it has read.
 fn mix(seen: i64, what: i64) -> i64 {
     (seen.wrapping_mul(31) + what + 7) % 1_000_003
 }
@@ -433,7 +433,7 @@ fn few_transactions_fail_needlessly() {
     assert!(figures.needless * 3 < figures.runs, "{figures:?}");
 }
 
-/// What was read by an index that was dropped is compared with everything.
+/// A write conflicts with every read by an index that was dropped since.
 #[test]
 fn an_index_that_is_dropped_leaves_what_was_read_by_it() {
     let engine = open(&SimulatedEnv::new());

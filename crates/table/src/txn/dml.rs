@@ -328,7 +328,7 @@ impl Transaction {
             // Nobody else knows the row, but the table may be locked as a whole.
             self.locks.lock_table(table.id, LockMode::IntentionExclusive, Some(&self.limits))?;
             if self.isolation == Isolation::Serializable {
-                // What was read of a table before it was rebuilt is not compared with what is written afterwards.
+                // The graph does not compare reads from before a rebuild with writes after it: an older snapshot fails.
                 let snapshot = self.snapshot();
                 self.core.trees.for_snapshot(table.clustered(), &snapshot)?;
             }
