@@ -20,7 +20,7 @@ use super::compare_batch::Strings;
 use super::lanes::{Lanes, TruthColumn, compare_constant, pack};
 use super::row::{BatchRow, NoColumns};
 use super::subset::{Subset, is_identity_conversion};
-use super::{arithmetic_batch, compare_batch, matching, operand, program, row, subquery};
+use super::{arithmetic_batch, asked, compare_batch, matching, operand, row};
 use leafline_types::column::{Batch, ColumnBuilder, arrow_type, byte_len_at};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
@@ -70,15 +70,22 @@ fn computed(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, 
         ExprKind::Subquery(subquery) => {
             let operands: Vec<&Expr> = subquery.needle.iter().chain(&subquery.outer).collect();
             let data = operands.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
-            subquery::answers(e, subquery, (&operands, &data), batch.rows, cx)
+            asked::values(e, (&operands, &data), batch.rows, cx, |values, cx| {
+                let (needle, outer) = values.split_at(subquery.needle.len());
+                cx.answer(subquery, needle, outer)
+            })
         }
         ExprKind::Program(call) => {
-            let data = call.args.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
-            program::results(e, call, &data, batch.rows, cx)
+            let operands: Vec<&Expr> = call.args.iter().collect();
+            let data = operands.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
+            asked::values(e, (&operands, &data), batch.rows, cx, |values, cx| cx.call(call, values))
         }
         ExprKind::Match(call) => {
-            let data = call.operands().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
-            matching::scores(e, call, &data, batch.rows, cx)
+            let operands: Vec<&Expr> = call.operands().collect();
+            let data = operands.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
+            asked::values(e, (&operands, &data), batch.rows, cx, |values, cx| {
+                matching::score(call, values, cx)
+            })
         }
         ExprKind::Call { function, args } => call(e, *function, args, batch, cx),
         ExprKind::Arithmetic { op, left, right } => {

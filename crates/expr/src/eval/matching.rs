@@ -1,10 +1,8 @@
 //! Scores rows in a search for words.
 
 use super::super::context::EvalContext;
-use super::super::datum::Datum;
-use super::super::ir::{Expr, MatchCall};
+use super::super::ir::MatchCall;
 use super::super::search::{Scorer, ScorerKey, bytes_of, text_of};
-use leafline_types::column::ColumnBuilder;
 use leafline_types::error::MysqlError;
 use leafline_types::value::Value;
 
@@ -43,23 +41,4 @@ pub(super) fn score(
     let scorer = cx.state.searches.get(is_known, make)?;
     let texts: Vec<_> = columns.iter().map(text_of).collect();
     Ok(Value::Double(scorer.score(&texts)))
-}
-
-/// Returns the scores of the rows of a batch, given the values of the call's operands.
-pub(super) fn scores(
-    e: &Expr,
-    call: &MatchCall,
-    data: &[Datum],
-    rows: usize,
-    cx: &mut EvalContext<'_>,
-) -> Result<Datum, MysqlError> {
-    let mut out = ColumnBuilder::with_capacity(&e.ty.sql, rows);
-    let mut values = vec![Value::Null; data.len()];
-    for row in 0..rows {
-        for ((value, datum), operand) in values.iter_mut().zip(data).zip(call.operands()) {
-            *value = datum.value(row, &operand.ty.sql);
-        }
-        out.push_value(&score(call, &values, cx)?)?;
-    }
-    Ok(Datum::Array(out.finish()))
 }

@@ -8,22 +8,21 @@
 //! | `arithmetic`       | arithmetic on two values                                                  |
 //! | `integers`         | the part of `row` for signed integers, without a context                  |
 //! | `lanes`, `*_batch` | loops over native values                                                  |
-//! | `subquery`         | subqueries                                                                |
+//! | `asked`            | subqueries, stored functions and searches, row by row                     |
 //! | `subset`           | which expressions must be evaluated for some rows only, and doing so      |
 //! | `selection`        | the result of a filter                                                    |
 
 mod arithmetic;
 mod arithmetic_batch;
+mod asked;
 mod batch;
 mod compare_batch;
 mod integers;
 mod lanes;
 mod matching;
 pub(crate) mod operand;
-mod program;
 mod row;
 mod selection;
-mod subquery;
 mod subset;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,6 @@
 //! Calls of stored functions as operands.
 
 use super::Expr;
-use leafline_types::value::SqlType;
 use std::sync::Arc;
 
 /// A call of a stored function.
@@ -26,11 +25,4 @@ pub struct ProgramName {
     pub database: String,
     /// The name in it.
     pub name: String,
-}
-
-impl ProgramCall {
-    /// The types of the arguments, in order.
-    pub fn argument_types(&self) -> impl Iterator<Item = &SqlType> {
-        self.args.iter().map(|arg| &arg.ty.sql)
-    }
 }

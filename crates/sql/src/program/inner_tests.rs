@@ -1,65 +1,21 @@
 //! The state of a session around the functions and triggers that its statements run, also after errors, conflicts and changes of
 //! definitions.
 
+use super::tests;
 use crate::accounts::AccountId;
-use crate::session::{Outcome, Session};
-use crate::{Instance, InstanceOptions};
-use leafline_storage::device::SimulatedEnv;
-use leafline_types::column::value_at;
-use leafline_types::convert::to_text;
-use std::sync::Arc;
+use crate::session::Session;
 use std::thread;
 use std::time::Duration;
 
 fn session() -> Session {
-    let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
-    let mut session = instance.connect().unwrap();
-    session.allow_several_results(true);
-    all(
-        &mut session,
-        &[
-            "CREATE DATABASE d",
-            "USE d",
-            "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))",
-            "INSERT INTO t VALUES (1, 'x'), (2, 'y')",
-        ],
-    );
+    let mut session = tests::session();
+    all(&mut session, &["INSERT INTO t VALUES (1, 'x'), (2, 'y')"]);
     session
-}
-
-fn rows(session: &mut Session, outcome: Outcome) -> Result<String, String> {
-    let Outcome::Rows(mut rows) = outcome else { return Ok("ok".into()) };
-    let types = rows.types();
-    let mut lines = Vec::new();
-    while let Some(batch) = rows.next_batch(session).map_err(|error| format!("E{}", error.code))? {
-        for row in 0..batch.rows {
-            let values = batch.columns.iter().zip(&types).map(|(column, ty)| {
-                to_text(&value_at(column, row, ty), ty).map_or("NULL".to_owned(), |text| text.to_string())
-            });
-            lines.push(values.collect::<Vec<_>>().join(","));
-        }
-    }
-    Ok(lines.join(";"))
 }
 
 /// Runs a statement and returns its results; an error as `E` and its number.
 fn run(session: &mut Session, sql: &str) -> String {
-    let mut results = Vec::new();
-    let mut next = session.execute(sql).map(Some);
-    loop {
-        let result = match next {
-            Err(error) => Err(format!("E{}", error.code)),
-            Ok(None) => break,
-            Ok(Some(outcome)) => rows(session, outcome),
-        };
-        let is_over = result.is_err();
-        results.push(result.unwrap_or_else(|error| error));
-        if is_over {
-            break;
-        }
-        next = session.next_result();
-    }
-    results.join(" | ")
+    tests::results(session, sql, |error| format!("E{}", error.code))
 }
 
 /// Runs statements without results.

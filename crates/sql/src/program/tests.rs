@@ -3,11 +3,12 @@
 use crate::session::{Outcome, Session};
 use crate::{Instance, InstanceOptions};
 use leafline_storage::device::SimulatedEnv;
+use leafline_types::MysqlError;
 use leafline_types::column::value_at;
 use leafline_types::convert::to_text;
 use std::sync::Arc;
 
-fn session() -> Session {
+pub(super) fn session() -> Session {
     let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
     let mut session = instance.connect().unwrap();
     session.allow_several_results(true);
@@ -32,14 +33,19 @@ fn rows(session: &mut Session, outcome: Outcome) -> Result<String, String> {
     Ok(lines.join(";"))
 }
 
-/// Runs a statement and returns its results, or the number of its error behind the results before it.
+/// Runs a statement and returns its results, with an error behind the results before it: its number and message.
 fn run(session: &mut Session, sql: &str) -> String {
+    results(session, sql, |error| format!("E{} {}", error.code, error.message))
+}
+
+/// Runs a statement and returns its results; `shown` gives the text of its error.
+pub(super) fn results(session: &mut Session, sql: &str, shown: impl Fn(&MysqlError) -> String) -> String {
     let mut results = Vec::new();
     let mut next = session.execute(sql).map(Some);
     loop {
         match next {
             Err(error) => {
-                results.push(format!("E{} {}", error.code, error.message));
+                results.push(shown(&error));
                 break;
             }
             Ok(None) => break,
