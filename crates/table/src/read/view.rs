@@ -76,10 +76,7 @@ impl ReadView {
     /// # Errors
     /// The errors of [`register`](Self::register).
     pub fn register_keys<'k>(&self, table: &TableDef, keys: impl Iterator<Item = &'k [u8]>) -> Result<()> {
-        let Some(serial) = &self.serial else { return Ok(()) };
-        let keys: Vec<(&[u8], Vec<u8>)> = keys.map(|key| (key, [key, &[0]].concat())).collect();
-        let ranges: Vec<KeyBounds<'_>> = keys.iter().map(|(key, end)| (*key, Some(end.as_slice()))).collect();
-        serial.register(table, table.clustered(), &ranges)
+        self.serial.as_ref().map_or(Ok(()), |serial| serial.register_keys(table, keys))
     }
 
     /// The settings for scans that read ahead.

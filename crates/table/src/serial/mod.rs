@@ -162,6 +162,20 @@ impl SerialTransaction {
         self.or_fail(registered)
     }
 
+    /// Registers keys of the clustered index, like [`register`](Self::register).
+    ///
+    /// # Errors
+    /// The errors of [`register`](Self::register).
+    pub(crate) fn register_keys<'k>(
+        &self,
+        table: &TableDef,
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<()> {
+        let keys: Vec<(&[u8], Vec<u8>)> = keys.map(|key| (key, [key, &[0]].concat())).collect();
+        let ranges: Vec<KeyBounds<'_>> = keys.iter().map(|(key, end)| (*key, Some(end.as_slice()))).collect();
+        self.register(table, table.clustered(), &ranges)
+    }
+
     /// Returns whether it must be rolled back, because it was forbidden to read or to commit.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Acquire)

@@ -59,7 +59,7 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let seen = writes.take_seen();
     if writes.is_empty() {
         drop(writes);
-        transaction.has_only_read()?;
+        transaction.commit_reads()?;
         if let Some(seen) = seen {
             core.store.commit_durable(seen)?;
         }
@@ -73,7 +73,7 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let mut listed = transaction.serial.as_ref().map(|_| Writes::default());
     let mut plan = transaction_plan(core, &writes, listed.as_mut())?;
     if plan.is_empty() {
-        transaction.has_only_read()?;
+        transaction.commit_reads()?;
         // Its writes only restate existing values, which may not be durable yet.
         if let Some(seen) = seen {
             core.store.commit_durable(seen)?;

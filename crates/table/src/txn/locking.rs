@@ -164,8 +164,7 @@ impl RowLocker {
         }
         let lock = self.locks.lock(table.id, table.id.0, key, LockStrength::Update, Some(&self.limits))?;
         if let Some(serial) = &self.serial {
-            let end = [key, &[0]].concat();
-            serial.register(table, table.clustered(), &[(key, Some(&end))])?;
+            serial.register_keys(table, std::iter::once(key))?;
         }
         match check_clustered(&self.core, table, key, &self.snapshot)? {
             CommittedRow::Present(payload) => Ok(LookedUp::Row(current.values(table, key, &payload)?)),

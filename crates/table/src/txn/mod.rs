@@ -223,8 +223,8 @@ impl Transaction {
         if self.isolation != Isolation::Serializable {
             return Ok(());
         }
-        let upper = [key, &[0]].concat();
-        self.note_read(table, table.clustered(), key, Some(&upper))
+        self.snapshot();
+        self.serial.as_ref().map_or(Ok(()), |serial| serial.register_keys(table, std::iter::once(key)))
     }
 
     /// Makes it read at the snapshot of another transaction. It must not have read or written anything, and not be
@@ -318,8 +318,8 @@ impl Transaction {
         self.serial.as_ref().is_some_and(|serial| serial.has_failed())
     }
 
-    /// Notes that it commits without writes.
-    fn has_only_read(&self) -> Result<()> {
+    /// Commits its reads: it has written nothing.
+    fn commit_reads(&self) -> Result<()> {
         let Some(serial) = &self.serial else { return Ok(()) };
         serial.prepare(Writes::default())?;
         serial.set_committed();
