@@ -21,7 +21,7 @@
 //! | `screen`     | conditions tested on the bytes of rows                                             |
 //! | `function`   | the row of a function in the table                                                 |
 //! | [`functions`] | the functions, and the table of them                                              |
-//! | `regexp`, `xml`, `block_encryption`, `locale`, `named_locks` | what functions compute with, without SQL's types |
+//! | `regexp`, `xml`, `block_encryption`, `locale`, `named_locks`, `password_strength` | what functions compute with, without SQL's types |
 //! | [`aggregate`] | aggregate functions, and the keys to group, join and sort by                      |
 //! | `user_variables` | the values of `@name`                                                          |
 
@@ -51,6 +51,7 @@ mod narrow;
 mod normalize;
 mod parsed_cache;
 mod part_range;
+mod password_strength;
 mod prefix_range;
 mod regexp;
 mod screen;
@@ -83,6 +84,7 @@ pub use like::LikePattern;
 pub use locale::{TimeNames, locale_name};
 pub use named_locks::{NamedLocks, SharedLocks};
 pub use normalize::{bind_parameters, conjuncts, fold, push_down_not};
+pub use password_strength::{PasswordStrength, SharedPasswordStrength};
 pub use screen::{PrefilterCounts, RowPrefilter};
 pub use search::Search;
 pub use user_variables::UserVariables;

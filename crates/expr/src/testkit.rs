@@ -38,6 +38,7 @@ impl Session {
             error_count: 1,
             query_attributes: vec![("trace".into(), Some("7".into())), ("none".into(), None)],
             locks: Default::default(),
+            passwords: Default::default(),
         };
         Session { warnings: Warnings::new(), cancel: CancelToken::new(), facts }
     }

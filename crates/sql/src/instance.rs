@@ -1,7 +1,9 @@
 //! An open database and the state that its sessions share.
 
+use crate::accounts::password_policy::PasswordValidation;
 use crate::accounts::roles::{Active, RoleRules, mandatory_roles};
 use crate::accounts::{Access, AccountId, Accounts, Privilege, SharedPasswordRules};
+use crate::components;
 use crate::digest::Digests;
 use crate::error_log::ErrorLog;
 use crate::events::EventScheduler;
@@ -30,6 +32,7 @@ use leafline_types::statement::CancelReason;
 use parking_lot::{Mutex, RwLock};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -112,6 +115,7 @@ pub struct Instance {
     device_version: AtomicU64,
     index_uses: IndexUses,
     programs: SharedPrograms,
+    password_validation: Arc<PasswordValidation>,
     user_locks: Arc<UserLocks>,
     opened: Instant,
 }
@@ -134,8 +138,9 @@ impl Instance {
         let engine = Engine::open(env.clone(), start.engine.clone()).map_err(MysqlError::from)?;
         let page_bytes = engine.store().page_size() as u64;
         start.check_page_size(page_bytes)?;
-        let Start { engine: used, globals, secure_file_priv, default_plugin, digests: most_digests, .. } =
-            start;
+        let Start {
+            engine: used, mut globals, secure_file_priv, default_plugin, digests: most_digests, ..
+        } = start;
         let no_digests = || Digests::new(usize::try_from(most_digests).unwrap_or(usize::MAX));
         let (digests, digests_ignored) = match globals.digests_persistent {
             true => match no_digests().with_stored(&*env) {
@@ -170,6 +175,11 @@ impl Instance {
             default_plugin,
         };
         let accounts = Accounts::open(&engine, default_plugin)?;
+        if let Err(error) = components::start(&engine, &mut globals) {
+            options.error_log.warning(format_args!(
+                "mysql.component cannot be read, so passwords are not validated: {error}"
+            ));
+        }
         let resource_groups = ResourceGroups::open(&engine);
         let has_threads = used.store.background;
         let instance = Arc::new(Instance {
@@ -196,6 +206,7 @@ impl Instance {
             upkeep: OnceLock::new(),
             index_uses: IndexUses::default(),
             programs: SharedPrograms::default(),
+            password_validation: Arc::default(),
             user_locks: Arc::default(),
             opened: Instant::now(),
         });
@@ -221,7 +232,7 @@ impl Instance {
         self.globals.read().server_access
     }
 
-    /// Makes the engine and the slow query log follow the global variables.
+    /// Makes the engine, the slow query log and the validation of passwords follow the global variables.
     ///
     /// # Errors
     /// 29 if the slow query log cannot be opened.
@@ -234,6 +245,10 @@ impl Instance {
         self.engine.store().set_punch_holes(globals.punch_holes);
         let memory =
             if globals.server_memory == 0 { self.facts.server_memory } else { globals.server_memory };
+        let policy = globals.validates_passwords.then_some(&globals.password_policy);
+        if let Err(why) = self.password_validation.follow(policy, Path::new(&self.facts.data_directory)) {
+            self.error_log.warning(why);
+        }
         server::set_limit(usize::try_from(memory.max(LEAST_SERVER_MEMORY)).unwrap_or(usize::MAX));
         self.slow_log.apply(&globals.slow_log, &self.facts)
     }
@@ -416,6 +431,11 @@ impl Instance {
     /// The locks of `GET_LOCK`.
     pub(crate) fn user_locks(&self) -> &Arc<UserLocks> {
         &self.user_locks
+    }
+
+    /// The validation of passwords.
+    pub(crate) fn password_validation(&self) -> &Arc<PasswordValidation> {
+        &self.password_validation
     }
 
     /// Sampled statistics of tables.

@@ -19,12 +19,14 @@
 //! | [`settings`] | holds the values of system variables |
 //! | [`session_entry`] | is the part of a session that other sessions see |
 //! | `start`, `machine` | derive the options of a new instance, and the memory of the machine |
+//! | `components` | says which components of MySQL are installed |
 //! | `resource_group` | assigns processors and priorities to the threads of statements |
 //! | [`result`] | describes results |
 
 pub mod accounts;
 mod advice;
 mod command;
+mod components;
 mod definition_text;
 mod digest;
 mod error_log;

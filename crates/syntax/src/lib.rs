@@ -24,6 +24,7 @@ mod account_id;
 mod alter;
 pub mod ast;
 mod bytes;
+mod component;
 mod cursor;
 mod data_type;
 mod ddl;

@@ -145,6 +145,7 @@ impl Parser<'_> {
                 Ok(StatementKind::Do(self.expressions()?))
             }
             "LOCK" | "UNLOCK" => self.lock_tables(),
+            "INSTALL" | "UNINSTALL" if self.is_word_at(1, "COMPONENT") => self.component(word == "INSTALL"),
             "BACKUP" if self.is_word_at(1, "DATABASE") => self.backup(),
             "EXPORT" if self.is_word_at(1, "TABLE") => self.export_table(),
             "IMPORT" if self.is_word_at(1, "TABLE") => self.import_table(),
@@ -164,9 +165,7 @@ impl Parser<'_> {
             "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
             "LOAD" if second == "XML" => "LOAD XML".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
-            "INSTALL" | "UNINSTALL" if matches!(second.as_str(), "PLUGIN" | "COMPONENT") => {
-                format!("{word} {second}")
-            }
+            "INSTALL" | "UNINSTALL" if second == "PLUGIN" => format!("{word} {second}"),
             "CHANGE" | "START" | "STOP" | "RESET" | "PURGE" | "IMPORT" if !second.is_empty() => {
                 format!("{word} {second}")
             }

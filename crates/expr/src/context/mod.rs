@@ -9,6 +9,7 @@ use crate::ir::{ProgramCall, Subquery};
 use crate::locale::TimeNames;
 use crate::named_locks::SharedLocks;
 use crate::parsed_cache::ParsedCache;
+use crate::password_strength::SharedPasswordStrength;
 use crate::regexp::{Compiled, Flags};
 use crate::search::{Scorer, ScorerKey};
 use crate::user_variables::UserVariables;
@@ -81,6 +82,8 @@ pub struct SessionFacts {
     pub query_attributes: Vec<(String, Option<String>)>,
     /// The server's `GET_LOCK`s.
     pub locks: SharedLocks,
+    /// The server's rules for passwords.
+    pub passwords: SharedPasswordStrength,
 }
 
 /// Runs the subqueries of a statement.

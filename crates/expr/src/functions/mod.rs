@@ -19,6 +19,7 @@ mod json;
 mod list;
 mod math;
 mod network;
+mod password;
 mod radix;
 mod regexp;
 pub(crate) mod rounding;
@@ -71,6 +72,7 @@ static TABLE: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         weight_string::FUNCTIONS,
         xml::FUNCTIONS,
         session::FUNCTIONS,
+        password::FUNCTIONS,
         assignment::FUNCTIONS,
         user_lock::FUNCTIONS,
         json::values::FUNCTIONS,

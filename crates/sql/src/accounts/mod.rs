@@ -8,6 +8,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`password`] | stores and checks passwords |
+//! | `password_policy` | says which passwords the component `validate_password` accepts |
 //! | `password_rules` | says which passwords may be set, and when they end |
 //! | `usage` | counts uses per hour |
 //! | `row_values` | converts values of rows |
@@ -36,6 +37,7 @@ mod described;
 pub(crate) mod grant_tables;
 mod host;
 pub mod password;
+pub(crate) mod password_policy;
 pub(crate) mod password_rules;
 mod role_rows;
 #[cfg(test)]
@@ -54,6 +56,7 @@ pub(crate) use described::privileges;
 pub use host::LOCALHOST;
 pub(crate) use leafline_planner::definer_of;
 pub use leafline_syntax::{AccountId, Privilege, Privileges, Reach};
+pub use password_policy::{PasswordPolicy, PolicyLevel};
 pub use password_rules::{Blocked, SharedPasswordRules};
 pub(crate) use roles::mandatory_roles;
 

@@ -93,6 +93,7 @@ fn kind_of(kind: &StatementKind) -> &'static str {
         StatementKind::Execute { .. } => "execute",
         StatementKind::Do(_) => "do",
         StatementKind::ResourceGroup(_) => "resource group",
+        StatementKind::Component(_) => "component",
         StatementKind::CreateUser { .. } => "create user",
         StatementKind::AlterUser { .. } => "alter user",
         StatementKind::DropUser { .. } => "drop user",
@@ -194,6 +195,13 @@ const REFUSED: &[(&str, &[&str])] = &[
             "SET RESOURCE GROUP USR_default",
         ],
     ),
+    (
+        "component",
+        &[
+            "INSTALL COMPONENT 'file://component_validate_password'",
+            "UNINSTALL COMPONENT 'file://component_validate_password'",
+        ],
+    ),
     ("backup", &["BACKUP DATABASE TO '/x'", "BACKUP DATABASE TO '/x' INCREMENTAL FROM '/y'"]),
     ("create user", &["CREATE USER x"]),
     ("alter user", &["ALTER USER root IDENTIFIED BY 'x'", "ALTER USER joe PASSWORD EXPIRE NEVER"]),
@@ -221,7 +229,7 @@ const OF_EACH_KIND: &str = "SELECT 1;INSERT INTO t VALUES (1);UPDATE t SET a=1;D
     DROP INDEX i ON t;ALTER TABLE t FORCE;ALTER TABLE t CHECK PARTITION ALL;BACKUP DATABASE TO 'd';EXPORT TABLE t INTO 'f';IMPORT TABLE t FROM 'f';RENAME TABLE t TO u;TRUNCATE t;\
     ANALYZE TABLE t;OPTIMIZE TABLE t;ANALYZE TABLE t DROP HISTOGRAM ON a;CHECK TABLE t;LOAD INDEX INTO CACHE t;CHECKSUM TABLE t;HANDLER t OPEN;ADVISE;REPAIR TABLE t;\
     EXPLAIN SELECT 1;LOAD DATA INFILE 'f' INTO TABLE t;SELECT 1 INTO @a;SHOW TABLES;EXPLAIN FOR CONNECTION 1;DESCRIBE t;USE d;SET @a=1;FLUSH LOGS;KILL 1;\
-    PREPARE p FROM 'SELECT 1';EXECUTE p;DO 1;SET RESOURCE GROUP g;CREATE USER x;ALTER USER x;DROP USER x;RENAME USER x TO y;GRANT USAGE ON *.* TO x;\
+    PREPARE p FROM 'SELECT 1';EXECUTE p;DO 1;SET RESOURCE GROUP g;INSTALL COMPONENT 'file://c';CREATE USER x;ALTER USER x;DROP USER x;RENAME USER x TO y;GRANT USAGE ON *.* TO x;\
     REVOKE USAGE ON *.* FROM x;CREATE ROLE r;LOCK TABLES t READ;BEGIN;COMMIT;ROLLBACK";
 
 /// Error codes of missing privileges.
@@ -531,6 +539,7 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         let tables = rows(&mut root, "SHOW TABLES FROM mysql").unwrap();
         let names = [
             "columns_priv",
+            "component",
             "db",
             "default_roles",
             "general_log",

@@ -54,6 +54,8 @@ pub(crate) enum Asks<'s> {
     AlteredUsers(&'s [UserSpec], UserOptions),
     /// LOCK TABLES.
     LockedTables(&'s [TableLock]),
+    /// A privilege on the table of installed components.
+    Components(Privilege),
     /// PROCESS, if the connection belongs to another user.
     Connection(u64),
 }

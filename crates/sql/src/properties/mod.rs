@@ -253,6 +253,7 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         K::Deallocate(_) => plain(C::Deallocate, Asks::Nothing).not_prepared(),
         K::Do(_) => plain(C::Do, Asks::Nothing),
         K::ResourceGroup(statement) => resource_group(statement),
+        K::Component(component) => of_component(component.install),
         K::CreateUser { .. } => of_accounts(C::CreateUser, CREATE_USER).about(About::Shared),
         K::AlterUser { users, options, .. } => {
             of_accounts(C::AlterUser, Asks::AlteredUsers(users, *options)).about(About::Shared)
@@ -377,6 +378,13 @@ fn role(statement: &RoleStatement) -> Properties<'_> {
         RoleStatement::Revoke { .. } => of_accounts(Command::RevokeRoles, Asks::Nothing),
         RoleStatement::SetDefault { .. } => of_accounts(Command::AlterUserDefaultRole, Asks::Nothing),
         RoleStatement::Set(_) => plain(Command::SetRole, Asks::Nothing),
+    }
+}
+
+fn of_component<'s>(install: bool) -> Properties<'s> {
+    match install {
+        true => of_accounts(Command::InstallComponent, Asks::Components(Privilege::Insert)),
+        false => of_accounts(Command::UninstallComponent, Asks::Components(Privilege::Delete)),
     }
 }
 

@@ -119,6 +119,7 @@ fn copy_facts(into: &mut SessionFacts, from: &SessionFacts) {
         error_count,
         query_attributes,
         locks,
+        passwords,
     } = into;
     version.clone_from(&from.version);
     database.clone_from(&from.database);
@@ -127,6 +128,7 @@ fn copy_facts(into: &mut SessionFacts, from: &SessionFacts) {
     current_role.clone_from(&from.current_role);
     query_attributes.clone_from(&from.query_attributes);
     locks.clone_from(&from.locks);
+    passwords.clone_from(&from.passwords);
     (*connection_id, *last_insert_id) = (from.connection_id, from.last_insert_id);
     (*row_count, *found_rows) = (from.row_count, from.found_rows);
     (*warning_count, *error_count) = (from.warning_count, from.error_count);

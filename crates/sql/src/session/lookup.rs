@@ -94,6 +94,18 @@ impl Session {
         }
     }
 
+    /// Finds a system variable that is there.
+    ///
+    /// # Errors
+    /// 1193.
+    pub(crate) fn variable(&self, name: &str) -> Result<&'static Variable, MysqlError> {
+        let variable = find(name)?;
+        match variable.is_there(&self.instance.globals().read()) {
+            true => Ok(variable),
+            false => Err(MysqlError::unknown_system_variable(name)),
+        }
+    }
+
     /// The session's or the global value of a variable.
     pub(crate) fn value_of(&self, variable: &Variable, global: bool) -> Value {
         let instance = &self.instance;
@@ -117,7 +129,7 @@ impl Session {
         scope: Option<VariableScope>,
         name: &str,
     ) -> Result<(Value, SqlType), MysqlError> {
-        let variable = find(name)?;
+        let variable = self.variable(name)?;
         let is_global = scope == Some(VariableScope::Global);
         if is_global && variable.scope == Scope::Session {
             return Err(MysqlError::incorrect_variable_scope(variable.name, "SESSION"));

@@ -57,9 +57,7 @@ use crate::session_entry::{ConnectAttributes, SessionEntry, SessionKind, Stateme
 use crate::settings::{ConnectionFacts, SessionIsolation, Settings, variables};
 use crate::status::{SessionCounters, StorageCounters};
 use crate::system_names;
-use leafline_expr::SessionFacts;
-use leafline_expr::SharedLocks;
-use leafline_expr::UserVariables;
+use leafline_expr::{SessionFacts, SharedLocks, SharedPasswordStrength, UserVariables};
 use leafline_syntax::ast::StatementHints;
 use leafline_syntax::{MAX_NESTING, ParseLimits};
 use leafline_table::{BuildControl, SessionLocks};
@@ -169,6 +167,7 @@ impl Session {
             error_count: 0,
             query_attributes: Vec::new(),
             locks: SharedLocks(instance.user_locks().clone()),
+            passwords: SharedPasswordStrength(instance.password_validation().clone()),
         };
         let storage_baseline = instance.storage_counters();
         Session {

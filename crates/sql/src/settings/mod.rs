@@ -14,7 +14,7 @@ pub use sql_mode::Modes;
 pub use tracing::TraceSettings;
 pub use tracking::{TrackSettings, TransactionInfo};
 
-use crate::accounts::SharedPasswordRules;
+use crate::accounts::{PasswordPolicy, SharedPasswordRules};
 use leafline_access::cost::Device;
 use leafline_expr::{BlockEncryption, TimeNames};
 use leafline_planner::binder::BindModes;
@@ -262,6 +262,10 @@ pub struct Settings {
     /// `default_password_lifetime`, `password_history`, `password_reuse_interval` and `password_require_current`. Only the
     /// global values count.
     pub passwords: SharedPasswordRules,
+    /// `validate_password.*`. Only the global values count.
+    pub password_policy: PasswordPolicy,
+    /// Whether the component `validate_password` is installed, so that these variables are there. Only the global value counts.
+    pub validates_passwords: bool,
     /// `activate_all_roles_on_login`.
     pub activates_all_roles: bool,
     /// `require_secure_transport`: accepts TLS and Unix sockets alone.
@@ -371,6 +375,8 @@ impl Default for Settings {
             max_connections: 512,
             mandatory_roles: "".into(),
             passwords: SharedPasswordRules::default(),
+            password_policy: PasswordPolicy::default(),
+            validates_passwords: false,
             activates_all_roles: false,
             require_secure_transport: false,
             compression: CompressionAlgorithms::default(),

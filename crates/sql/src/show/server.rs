@@ -5,7 +5,7 @@ use crate::information_schema::{LICENSE, PERCENT, PLUGINS, doing, percent};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::settings::ConnectionFacts;
-use crate::settings::variables::{Scope, VARIABLES};
+use crate::settings::variables::{Scope, VARIABLES, Variable};
 use crate::status::{StorageCounters, listing};
 use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
@@ -26,7 +26,16 @@ pub(super) fn status(session: &Session, global: bool) -> RowSet {
         rows.push(vec![text(name), text(value.to_string())]);
     }
     let connection = if global { ConnectionFacts::default() } else { session.connection.clone() };
-    for (name, value) in connection.status() {
+    let dictionary = instance.password_validation().dictionary().into_iter().flat_map(|(words, read_at)| {
+        let read_at =
+            read_at.and_then(|read_at| to_text(&Value::DateTime(read_at), &SqlType::DateTime { fsp: 0 }));
+        let read_at = read_at.map_or_else(String::new, |read_at| read_at.to_string());
+        [
+            ("validate_password.dictionary_file_last_parsed", read_at),
+            ("validate_password.dictionary_file_words_count", words.to_string()),
+        ]
+    });
+    for (name, value) in connection.status().into_iter().chain(dictionary) {
         let place = rows.rows.partition_point(|row| row.first().and_then(Value::as_str) < Some(name));
         rows.rows.insert(place, vec![text(name), text(value)]);
     }
@@ -35,7 +44,9 @@ pub(super) fn status(session: &Session, global: bool) -> RowSet {
 
 pub(super) fn variables(session: &Session, global: bool) -> RowSet {
     let mut rows = RowSet::text(["Variable_name", "Value"]);
-    for variable in VARIABLES.iter().filter(|variable| !(global && variable.scope == Scope::Session)) {
+    let is_shown = |variable: &&&Variable| !(global && variable.scope == Scope::Session);
+    let globals = session.instance.globals().read().clone();
+    for variable in VARIABLES.iter().filter(is_shown).filter(|variable| variable.is_there(&globals)) {
         let value = session.value_of(variable, global);
         let shown = to_text(&value, &SqlType::Null).map_or(Value::Null, Value::String);
         rows.push(vec![text(variable.name), shown]);

@@ -19,6 +19,7 @@
 //! | `shown` | SHOW |
 //! | `storage_engines` | ENGINE of a table |
 //! | `metadata` | which tables DDL keeps others away from |
+//! | `components` | INSTALL COMPONENT and UNINSTALL COMPONENT |
 //! | `resource_groups` | CREATE, ALTER, DROP and SET RESOURCE GROUP |
 //! | `select_into` | INTO of a SELECT |
 //! | `set` | SET |
@@ -32,6 +33,7 @@ pub(crate) mod account;
 mod alter;
 mod backup;
 mod change;
+mod components;
 mod create;
 pub(crate) mod definitions;
 mod events;
@@ -217,6 +219,7 @@ impl Session {
             K::Revoke(revoke) => self.instance.clone().accounts().revoke(self, revoke).map(nothing),
             K::Role(statement) => self.instance.clone().accounts().run_roles(self, statement).map(nothing),
             K::ResourceGroup(statement) => resource_groups::run(self, statement).map(nothing),
+            K::Component(component) => components::run(self, component).map(nothing),
             K::Begin { read_only, consistent_snapshot, from_session } => {
                 self.begin(*read_only, *consistent_snapshot, *from_session).map(nothing)
             }

@@ -2,7 +2,7 @@
 
 use crate::evaluate;
 use crate::session::Session;
-use crate::settings::variables::{Scope, Variable, find};
+use crate::settings::variables::{Scope, Variable};
 use crate::settings::{Modes, SessionIsolation, Settings};
 use leafline_planner::CONDITION_COUNTS;
 use leafline_syntax::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
@@ -25,7 +25,7 @@ pub(crate) fn set(
                 {
                     return Err(MysqlError::incorrect_variable_scope(known, "read only"));
                 }
-                let variable = find(&name.value)?;
+                let variable = session.variable(&name.value)?;
                 let value = value.as_ref().map(|value| setting_value(session, value, text)).transpose()?;
                 match *is_of_next && is_characteristic(variable) {
                     true => set_of_next(session, variable, value)?,

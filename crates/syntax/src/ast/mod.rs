@@ -7,6 +7,7 @@
 
 mod account;
 mod alter;
+mod component;
 mod ddl;
 mod dml;
 mod expression;
@@ -23,6 +24,7 @@ mod window;
 
 pub use account::*;
 pub use alter::*;
+pub use component::*;
 pub use ddl::*;
 pub use dml::*;
 pub use expression::*;

@@ -1,11 +1,11 @@
 //! Statements, and the administrative statements in full.
 
 use super::{
-    AccountName, AlterDatabase, AlterProgram, AlterTable, Call, CreateDatabase, CreateProgram, CreateTable,
-    CreateTableLike, CreateView, Delete, DropDatabase, DropProgram, DropTable, DropView, Expr,
-    GetDiagnostics, Grant, Handler, Ident, Insert, Into, KeyDefinition, Load, PartitionMaintenance,
-    ProgramKind, Query, RenameTable, ResourceGroupStatement, Revoke, RoleStatement, Signal, StatementHints,
-    TableName, Update, UserOptions, UserSpec, VariableScope,
+    AccountName, AlterDatabase, AlterProgram, AlterTable, Call, ComponentStatement, CreateDatabase,
+    CreateProgram, CreateTable, CreateTableLike, CreateView, Delete, DropDatabase, DropProgram, DropTable,
+    DropView, Expr, GetDiagnostics, Grant, Handler, Ident, Insert, Into, KeyDefinition, Load,
+    PartitionMaintenance, ProgramKind, Query, RenameTable, ResourceGroupStatement, Revoke, RoleStatement,
+    Signal, StatementHints, TableName, Update, UserOptions, UserSpec, VariableScope,
 };
 use leafline_types::words::CheckDepth;
 
@@ -203,6 +203,8 @@ pub enum StatementKind {
     Do(Vec<Expr>),
     /// CREATE, ALTER, DROP and SET RESOURCE GROUP.
     ResourceGroup(ResourceGroupStatement),
+    /// INSTALL COMPONENT and UNINSTALL COMPONENT.
+    Component(ComponentStatement),
     /// CREATE USER.
     CreateUser {
         /// Whether IF NOT EXISTS was written.

@@ -123,6 +123,7 @@ fn rank(kind: &StatementKind) -> Option<u8> {
         | Commit(_)
         | Rollback(_)
         | ResourceGroup(_)
+        | Component(_)
         | CreateUser { .. }
         | AlterUser { .. }
         | DropUser { .. }

@@ -465,8 +465,12 @@ catalogue! {
     3516 "HY000" ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE invalid_bitwise_aggregate_operands_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3522 "HY000" ER_PK_INDEX_CANT_BE_INVISIBLE primary_key_cannot_be_invisible() "A primary key index cannot be invisible";
     3523 "HY000" ER_UNKNOWN_AUTHID unknown_authorization_id(user, host) "Unknown authorization ID `{user}`@`{host}`";
+    3527 "HY000" ER_COMPONENTS_NO_SCHEME component_without_scheme(urn) "Cannot find schema specified by URN: '{urn}'.";
+    3528 "HY000" ER_COMPONENTS_NO_SCHEME_SERVICE unknown_component_scheme(scheme, urn) "Cannot acquire scheme load service implementation for schema '{scheme}' in specified URN: '{urn}'.";
+    3529 "HY000" ER_COMPONENTS_CANT_LOAD cannot_load_component(urn) "Cannot load component from specified URN: '{urn}'.";
     3530 "HY000" ER_ROLE_NOT_GRANTED role_not_granted(role, account) "{role} is not granted to {account}";
     3532 "HY000" ER_RENAME_ROLE cannot_rename_role() "Renaming of a role identifier is forbidden";
+    3537 "HY000" ER_COMPONENTS_UNLOAD_NOT_LOADED component_not_loaded(urn) "Component specified by URN '{urn}' to unload has not been loaded before.";
     3568 "HY000" ER_UNRESOLVED_TABLE_LOCK unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
     3569 "HY000" ER_DUPLICATE_TABLE_LOCK duplicate_table_lock(table) "Table `{table}` appears in multiple locking clauses.";
     3572 "HY000" ER_LOCK_NOWAIT lock_not_available() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";

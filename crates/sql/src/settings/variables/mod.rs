@@ -10,6 +10,7 @@
 //! | `catalogue` | variables with an effect |
 //! | `meanings` | variables that decide what a statement means where it does not say |
 //! | `server_wide` | settings and facts of the server |
+//! | `passwords` | variables of the component `validate_password` |
 //! | `other_servers` | MySQL's variables about things that Leafline lacks: replication, binary log, plugins |
 //! | `innodb` | variables of InnoDB |
 //! | `instrumentation` | variables of the performance schema |
@@ -21,10 +22,12 @@ mod instrumentation;
 mod kept;
 mod meanings;
 mod other_servers;
+mod passwords;
 mod server_wide;
 
 use super::{Modes, Settings};
 use crate::accounts::password::AuthPlugin;
+use crate::accounts::password_policy;
 use kept::Constant;
 pub use kept::KeptValues;
 use leafline_types::{MysqlError, Value};
@@ -39,6 +42,7 @@ pub static VARIABLES: LazyLock<Vec<&'static Variable>> = LazyLock::new(|| {
         catalogue::VARIABLES,
         meanings::VARIABLES,
         server_wide::VARIABLES,
+        passwords::VARIABLES,
         other_servers::VARIABLES,
         innodb::VARIABLES,
         instrumentation::VARIABLES,
@@ -154,6 +158,11 @@ impl Variable {
     /// True if the hint SET_VAR may set the variable for one statement.
     pub fn is_hintable(&self) -> bool {
         HINTABLE.contains(&self.name)
+    }
+
+    /// True if the variable is there: those of a component come with it.
+    pub fn is_there(&self, globals: &Settings) -> bool {
+        globals.validates_passwords || !self.name.starts_with(password_policy::PREFIX)
     }
 
     /// The value.

@@ -6,6 +6,7 @@
 //! subqueries, views and names of WITH. A statement that learns a name only when it runs asks where it learns the name.
 
 use crate::accounts::{AccountId, Privilege, Privileges, definer_of};
+use crate::components;
 use crate::properties::Asks;
 use crate::session::Session;
 use crate::session_entry::SessionEntry;
@@ -58,6 +59,9 @@ pub(crate) fn authorize(session: &Session, asks: Asks<'_>) -> Result<(), MysqlEr
         Asks::Flush(items) => items.iter().try_for_each(|item| asked.of_flush(item)),
         Asks::AlteredUsers(users, options) => asked.of_altered_users(users, options),
         Asks::LockedTables(locks) => locks.iter().try_for_each(|lock| asked.of_locked_table(&lock.table)),
+        Asks::Components(wanted) => {
+            session.login.access.check_table(wanted, SYSTEM_DATABASE, components::TABLE)
+        }
         Asks::Connection(id) => asked.of_connection(id),
     }
 }

@@ -149,6 +149,19 @@ fn check_replaced(
     }
 }
 
+/// Checks the password that a statement sets by the policy, if the component `validate_password` is installed.
+///
+/// # Errors
+/// 1819.
+fn check_policy(session: &Session, plain: &str, replaced: Option<&str>) -> Result<(), MysqlError> {
+    let facts = &session.facts;
+    let users =
+        [&facts.user, &facts.current_user].map(|name| name.rsplit_once('@').map_or("", |(user, _)| user));
+    let validation = session.instance.password_validation();
+    validation.check(plain, users)?;
+    replaced.map_or(Ok(()), |replaced| validation.check_change(replaced, plain))
+}
+
 /// The password that a statement says.
 fn plain(user: &UserSpec) -> Option<&str> {
     match &user.secret {
@@ -217,6 +230,10 @@ impl Accounts {
                 }
                 continue;
             }
+            // As in MySQL, the policy also refuses an account without a password.
+            if !matches!(user.secret, Some(ast::Secret::Stored(_))) {
+                check_policy(session, plain(user).unwrap_or_default(), None)?;
+            }
             let password = secret(user, self.default_plugin)?;
             let password = password.unwrap_or_else(|| StoredPassword::none(self.default_plugin));
             let mut account = Account { changed: change.now, ..Account::new(password.clone()) };
@@ -264,6 +281,9 @@ impl Accounts {
             let password = secret(user, account.plugin(self.default_plugin))?;
             if password.is_some() {
                 check_replaced(session, (&id, account), user.replaced.as_deref())?;
+            }
+            if let Some(plain) = plain(user) {
+                check_policy(session, plain, user.replaced.as_deref())?;
             }
             apply(account, options);
             if let Some(password) = password {
@@ -313,6 +333,7 @@ impl Accounts {
         check_may_change(access, &set, &id)?;
         let account = set.accounts.get(&id).ok_or_else(MysqlError::password_no_match)?;
         check_replaced(session, (&id, account), replaced)?;
+        check_policy(session, plain, replaced)?;
         let password = StoredPassword::new(account.plugin(self.default_plugin), plain)?;
         Change::of(session).apply(&mut set, &id, (password, Some(plain)))?;
         self.put(set, &alone)
