@@ -3,8 +3,8 @@
 use leafline_syntax::OWN_VERSION;
 use leafline_syntax::quoted;
 use leafline_table::{
-    BoundValue, ColumnDef, DefaultValue, FulltextDef, GeneratedKind, IndexDef, IndexKind, PartitionKey,
-    PartitionMethod, PartitionScheme, PartitionSpec, TableDef,
+    BoundValue, ColumnDef, DefaultValue, GeneratedKind, IndexDef, IndexKind, PartitionKey, PartitionMethod,
+    PartitionScheme, PartitionSpec, TableDef,
 };
 use leafline_types::convert::{local, to_text};
 use leafline_types::temporal::Zone;
@@ -21,7 +21,6 @@ pub(crate) fn literal(text: &str) -> String {
 pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zone) -> String {
     let mut lines: Vec<String> = table.named_columns().map(|(_, one)| column(one, zone)).collect();
     lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
-    lines.extend(table.fulltext.iter().map(|index| fulltext_key(table, index)));
     let mut foreign: Vec<_> = table.foreign_keys.iter().collect();
     // The order of MySQL.
     foreign.sort_by_cached_key(|key| key.name.to_lowercase());
@@ -254,22 +253,6 @@ pub(crate) fn current_timestamp(ty: &SqlType) -> String {
     }
 }
 
-fn fulltext_key(table: &TableDef, index: &FulltextDef) -> String {
-    let columns = index.columns.iter().filter_map(|column| table.columns.get(*column));
-    let columns: Vec<String> = columns.map(|column| quoted(&column.name)).collect();
-    let mut text = format!("FULLTEXT KEY {} ({})", quoted(&index.name), columns.join(","));
-    if matches!(index.words.parser, WordParser::Ngram(_)) {
-        text.push_str(" /*!50100 WITH PARSER `ngram` */ ");
-    }
-    if !index.comment.is_empty() {
-        write!(text, " COMMENT {}", literal(&index.comment)).ok();
-    }
-    if index.invisible {
-        text.push_str(" /*!80000 INVISIBLE */");
-    }
-    text
-}
-
 fn key(table: &TableDef, index: &IndexDef) -> String {
     let parts: Vec<String> = index
         .parts
@@ -294,7 +277,11 @@ fn key(table: &TableDef, index: &IndexDef) -> String {
         _ if index.is_primary() => format!("PRIMARY KEY ({parts})"),
         IndexKind::Clustered | IndexKind::Unique => format!("UNIQUE KEY {} ({parts})", quoted(&index.name)),
         IndexKind::Secondary => format!("KEY {} ({parts})", quoted(&index.name)),
+        IndexKind::Words => format!("FULLTEXT KEY {} ({parts})", quoted(&index.name)),
     };
+    if index.words.as_ref().is_some_and(|words| matches!(words.parser(), WordParser::Ngram(_))) {
+        text.push_str(" /*!50100 WITH PARSER `ngram` */ ");
+    }
     if !index.comment.is_empty() {
         write!(text, " COMMENT {}", literal(&index.comment)).ok();
     }

@@ -101,10 +101,10 @@ pub use build::{BuildControl, LoadOutcome, TableLoader};
 pub use catalog::implicit_default;
 pub use catalog::{
     BoundValue, Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, EventDef,
-    EventSchedule, ForeignKeyChanges, ForeignKeyDef, ForeignKeySpec, FulltextDef, FulltextSpec,
-    GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef, IndexDef, IndexKind,
-    IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, MOST_PARTITIONS, Organisation,
-    PRIMARY, Packing, Partition, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, Partitioning,
+    EventSchedule, ForeignKeyChanges, ForeignKeyDef, ForeignKeySpec, FulltextSpec, GeneratedColumn,
+    GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef, IndexDef, IndexKind, IndexPart,
+    IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, MOST_PARTITIONS, Organisation, PRIMARY,
+    Packing, Partition, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, Partitioning,
     PhysicalColumn, ProgramAttributes, ProgramContext, ProgramDef, ROW_ID_BYTES, RoutineDef, StoredColumn,
     SubpartitionSpec, TableDef, TableId, TableOptions, TableSpec, TriggerDef, ViewAlgorithm, ViewDef,
     WordsSpec, foreign_key_names, is_extended, locator_in_partition,

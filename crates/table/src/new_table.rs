@@ -54,7 +54,7 @@ pub(crate) fn empty_table(
     new: &mut NewTrees,
 ) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
     let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &core.limits)?;
-    if is_private && !draft.fulltext.is_empty() {
+    if is_private && draft.has_fulltext() {
         return Err(MysqlError::fulltext_on_temporary_table().into());
     }
     let clustered_key = draft.clustered_key().map(<[_]>::to_vec);
@@ -65,7 +65,6 @@ pub(crate) fn empty_table(
         columns: draft.columns,
         dropped: Vec::new(),
         indexes: Vec::with_capacity(draft.indexes.len()),
-        fulltext: draft.fulltext,
         checks: spec.checks.clone(),
         foreign_keys: Vec::new(),
         histograms: Vec::new(),
@@ -139,6 +138,7 @@ pub(crate) fn index_shape<'c>(
         invisible: draft.invisible,
         for_foreign_key: draft.for_foreign_key,
         packing,
+        words: draft.words,
         columns: &table.columns,
         dropped: &table.dropped,
         clustered_key,
@@ -165,7 +165,6 @@ pub(crate) fn new_overflow_table(
         columns: draft.columns,
         dropped: Vec::new(),
         indexes: Vec::new(),
-        fulltext: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         histograms: Vec::new(),

@@ -19,11 +19,15 @@
 //! commit that writes it deletes the parts of the old value. A snapshot that sees a row therefore sees the values
 //! that the row refers to.
 
-use crate::catalog::{ColumnDef, TableDef};
+use crate::catalog::{ColumnDef, IndexDef, TableDef, TableId};
 use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, clustered_entry, row_values};
+use crate::index::words_entry::{TextsOutside, texts_outside};
 use crate::limits::Limits;
+use crate::trees::TreeHandle;
+use crate::write_set::State;
+use leafline_btree::Tree;
 use leafline_types::row::stored_value;
 use leafline_types::{Collation, EntryFormat, OverflowRef, SqlType, Value};
 use std::sync::Arc;
@@ -85,6 +89,26 @@ pub(crate) fn joined(
     checked(reference, value)
 }
 
+/// Reads a value from the tree of an overflow table, whatever the timestamps of its parts are.
+pub(crate) fn value_in_tree(
+    overflow: &TableDef,
+    tree: &Tree,
+    limits: &Limits,
+    reference: &OverflowRef,
+) -> Result<Vec<u8>> {
+    joined(overflow, limits, reference, |key, value| append_part(overflow, tree, key, value))
+}
+
+/// Appends the bytes of the part with this key, if it is there.
+fn append_part(overflow: &TableDef, tree: &Tree, key: &[u8], value: &mut Vec<u8>) -> Result<()> {
+    tree.get(key, |entry| {
+        if let Some(entry) = entry {
+            value.extend_from_slice(part_of_payload(overflow, entry.payload)?);
+        }
+        Ok(())
+    })?
+}
+
 /// Decodes the values of a row. `outside` reads the bytes of its overflow values.
 pub(crate) fn values_of_row(
     table: &TableDef,
@@ -103,6 +127,53 @@ pub(crate) fn values_of_row(
         }
     };
     table.columns.iter().enumerate().map(value).collect()
+}
+
+/// Reads overflow values that rows refer to now, whether a snapshot sees them or not.
+pub(crate) struct CurrentValues {
+    indexes: Vec<Arc<IndexDef>>,
+    /// The overflow table with its tree, unless no FULLTEXT index asks for values.
+    from: Option<(Arc<TableDef>, Arc<TreeHandle>)>,
+    limits: Limits,
+}
+
+impl CurrentValues {
+    /// Makes a reader of the texts of `table` that some indexes are derived from.
+    pub(crate) fn of(core: &Core, table: &TableDef, indexes: &[Arc<IndexDef>]) -> Result<CurrentValues> {
+        let indexes: Vec<_> = indexes.iter().filter(|index| index.is_words()).cloned().collect();
+        let mut from = None;
+        if !indexes.is_empty() && table.overflow.is_some() {
+            let overflow = overflow_table(core, table)?;
+            let tree = core.trees.current(overflow.clustered().tree)?;
+            from = Some((overflow, tree));
+        }
+        Ok(CurrentValues { indexes, from, limits: core.limits })
+    }
+
+    /// Reads the texts of a row that are stored outside it.
+    pub(crate) fn texts_of(&self, table: &TableDef, payload: &[u8]) -> Result<TextsOutside> {
+        self.texts_with(table, payload, |_, _| Ok(None))
+    }
+
+    /// Reads texts like [`texts_of`](Self::texts_of). `written` says what a transaction has written under the key of a part, which
+    /// comes first.
+    pub(crate) fn texts_with(
+        &self,
+        table: &TableDef,
+        payload: &[u8],
+        written: impl Fn(TableId, &[u8]) -> Result<Option<State>>,
+    ) -> Result<TextsOutside> {
+        let Some((overflow, tree)) = &self.from else { return Ok(Vec::new()) };
+        texts_outside(table, &self.indexes, payload, |reference| {
+            joined(overflow, &self.limits, reference, |key, value| {
+                if let Some(Some(payload)) = written(overflow.id, key)? {
+                    value.extend_from_slice(part_of_payload(overflow, &payload)?);
+                    return Ok(());
+                }
+                append_part(overflow, &tree.tree, key, value)
+            })
+        })
+    }
 }
 
 /// Returns the value if its length and checksum are those in the reference, otherwise `Corrupt`.

@@ -115,13 +115,17 @@ impl Query {
 
     /// Returns the ranking of a document; 0 if it is not found. `frequencies` are the inverse document frequencies of the tokens.
     pub fn rank(&self, found: &Found, frequencies: &[f64]) -> f32 {
-        let evaluated = self.evaluate(&self.program.steps, found, &mut |_| {});
-        let Some(mut ranking) = evaluated else { return 0.0 };
+        self.score(found, frequencies).unwrap_or(0.0)
+    }
+
+    /// Returns the ranking of a document like [`rank`](Self::rank); `None` if it is not found.
+    pub fn score(&self, found: &Found, frequencies: &[f64]) -> Option<f32> {
+        let mut ranking = self.evaluate(&self.program.steps, found, &mut |_| {})?;
         for (token, _) in ranking.tokens.iter().enumerate().filter(|(_, found)| **found) {
             let inverse = frequencies.get(token).copied().unwrap_or(0.0);
             ranking.rank += (f64::from(self.frequency(found, token)) * inverse * inverse) as f32;
         }
-        ranking.rank
+        Some(ranking.rank)
     }
 
     /// Calls `f` with each word of a document that an index contains, unless the document was found by it.

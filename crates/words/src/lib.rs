@@ -9,13 +9,17 @@
 //! | [`rules`] | the properties of an index that decide which tokens are words: parser, lengths, stopwords, collation |
 //! | [`query`] | a query, compiled to the steps that InnoDB's evaluation takes |
 //! | [`document`] | which words of a query a document contains, and its ranking |
+//! | [`entries`] | the words of a document as an index keeps them |
+//! | [`postings`] | evaluates a query with the entries of an index |
 //! | [`statistics`] | in how many documents the words of a query are |
 
 mod boolean;
 mod boolean_ngram;
 pub mod document;
+pub mod entries;
 mod marks;
 mod mode;
+pub mod postings;
 mod program;
 pub mod query;
 pub mod rules;
@@ -27,7 +31,9 @@ mod tests;
 pub mod tokens;
 
 pub use document::Found;
+pub use entries::{Weight, WordEntry};
 pub use mode::MatchMode;
+pub use postings::{DamagedEntry, Known, Postings, WordRange, frequency_of};
 pub use query::Query;
 pub use rules::{Stopwords, WordParser, WordRules};
 pub use statistics::Statistics;

@@ -104,12 +104,27 @@ impl WordRules {
         key(self.collation, token)
     }
 
+    /// Returns the bytes that the keys of words with this beginning begin with; `None` if other words' keys do, too.
+    pub(crate) fn key_prefix(&self, beginning: &str) -> Option<Box<[u8]>> {
+        let mut key = Vec::new();
+        self.collation.hash_key_prefix(beginning.as_bytes(), &mut key).then(|| key.into())
+    }
+
     /// Returns whether the index contains a token of a text; `key` is the token's.
     pub fn is_indexed(&self, token: &str, key: &[u8]) -> bool {
         match self.parser {
             WordParser::Words { .. } => self.has_length(token) && !self.stop_keys.contains(key),
             WordParser::Ngram(size) => !self.contains_stopword(token, size.into()),
         }
+    }
+
+    /// The maximum length of the key of a word in bytes.
+    pub fn most_word_bytes(&self) -> usize {
+        let characters = match self.parser {
+            WordParser::Words { max, .. } => max,
+            WordParser::Ngram(size) => size,
+        };
+        usize::from(characters) * self.collation.most_key_bytes() * 3 + 1
     }
 
     /// Returns whether a word is neither too short nor too long.

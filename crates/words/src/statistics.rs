@@ -43,6 +43,19 @@ impl Statistics {
         });
     }
 
+    /// Sets the number of documents.
+    pub(crate) fn set_documents(&mut self, documents: u64) {
+        self.documents = documents;
+    }
+
+    /// Sets how many documents have the only word of a query.
+    pub fn of_word(query: &Query, documents: u64, with_word: u64) -> Statistics {
+        let mut statistics = Statistics::new(query);
+        statistics.documents = documents;
+        statistics.found.fill(with_word);
+        statistics
+    }
+
     /// Returns the counts as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let counts = std::iter::once(&self.documents).chain(&self.found).chain(&self.reached);

@@ -232,3 +232,109 @@ fn no_query_panics_and_every_document_is_ranked() {
     }
     assert!(parsed > 4_000, "{parsed}");
 }
+
+/// The entries of each document: word, weight, document, payload, in the order of an index.
+fn index_of(documents: &[Vec<String>], rules: &WordRules) -> Vec<(Vec<u8>, u8, u32, Vec<u8>)> {
+    let mut entries = Vec::new();
+    for (number, columns) in (0_u32..).zip(documents) {
+        let columns: Vec<Option<&str>> = columns.iter().map(|text| Some(text.as_str())).collect();
+        let add: Result<(), ()> = rules.for_each_entry(&columns, &mut |entry| {
+            if let Some(word) = entry.word {
+                entries.push((word.to_vec(), entry.weight.0, number, entry.payload.to_vec()));
+            }
+            Ok(())
+        });
+        add.unwrap();
+    }
+    entries.sort();
+    entries
+}
+
+#[test]
+fn entries_say_of_a_document_as_much_as_its_text() {
+    use rand::{Rng, SeedableRng};
+    let seed = std::env::var("LEAFLINE_SEED")
+        .map_or_else(|_| rand::rngs::SmallRng::from_os_rng().random(), |seed| seed.parse::<u64>().unwrap());
+    println!("LEAFLINE_SEED={seed}");
+    let mut rng = rand::rngs::SmallRng::seed_from_u64(seed);
+    let vocabulary =
+        ["apple", "Apples", "ápple", "of", "the", "banana", "band", "x", "cherry", "cherry_pie", "ban"];
+    let any = |rng: &mut rand::rngs::SmallRng| vocabulary[rng.random_range(0..vocabulary.len())];
+    for _ in 0..300 {
+        let columns = rng.random_range(1..4);
+        let text = |rng: &mut rand::rngs::SmallRng, most: usize| {
+            let length = rng.random_range(0..most);
+            (0..length).map(|_| any(rng)).collect::<Vec<_>>().join(" ")
+        };
+        let documents: Vec<Vec<String>> = (0..rng.random_range(0..20))
+            .map(|_| {
+                (0..columns)
+                    .map(|_| {
+                        let most = if rng.random_bool(0.05) { 3000 } else { 12 };
+                        text(&mut rng, most)
+                    })
+                    .collect()
+            })
+            .collect();
+        let mut asked = String::new();
+        for _ in 0..rng.random_range(1..4) {
+            asked.push_str(["", "", "+", "-", ">", "<", "~"][rng.random_range(0..7)]);
+            match rng.random_range(0..5) {
+                0 => asked.push_str(&format!("\"{}\"", text(&mut rng, 4))),
+                1 => asked.push_str(&format!("\"{}\" @{}", text(&mut rng, 4), rng.random_range(1..6))),
+                2 => asked.push_str(&format!("{}*", any(&mut rng))),
+                _ => asked.push_str(any(&mut rng)),
+            }
+            asked.push(' ');
+        }
+        let mode = if rng.random_bool(0.7) { MatchMode::Boolean } else { MatchMode::Natural };
+        let rules = rules();
+        let Ok(query) = Query::new(&asked, mode, &rules) else { continue };
+        let found: Vec<Found> =
+            documents.iter().map(|columns| query.find(columns.iter().map(String::as_str))).collect();
+        let mut wanted = Statistics::new(&query);
+        found.iter().for_each(|found| wanted.add(&query, found));
+
+        let mut postings = Postings::new(&query, columns);
+        let index = index_of(&documents, &rules);
+        for (lookup, range) in query.ranges().unwrap().iter().enumerate() {
+            let (mut word, mut last) = (0, None);
+            for (key, weight, document, payload) in &index {
+                let is_in = match range {
+                    WordRange::Word(wanted) => key.as_slice() == &**wanted,
+                    WordRange::Beginning(wanted) => key.starts_with(wanted),
+                };
+                if !is_in {
+                    continue;
+                }
+                if last.replace(key).is_some_and(|last| last != key) {
+                    word += 1;
+                }
+                postings.add(lookup, word, (*weight, payload), &document.to_be_bytes()).unwrap();
+            }
+        }
+        let mut unread = Vec::new();
+        let walked: Result<(), ()> = postings.for_each(&mut |document, known| {
+            if matches!(known, Known::Unread) {
+                unread.push(u32::from_be_bytes(document.try_into().unwrap()));
+            }
+            Ok(())
+        });
+        walked.unwrap();
+        for document in unread {
+            postings.set(&document.to_be_bytes(), found[document as usize].clone());
+        }
+        assert_eq!(postings.statistics(documents.len() as u64), wanted, "{asked:?} {documents:?}");
+        let frequencies = wanted.frequencies(&query);
+        let mut ranks = vec![0.0; documents.len()];
+        let walked: Result<(), ()> = postings.for_each(&mut |document, known| {
+            let Known::Found(found) = known else { panic!("an unread document") };
+            ranks[u32::from_be_bytes(document.try_into().unwrap()) as usize] =
+                query.rank(found, &frequencies);
+            Ok(())
+        });
+        walked.unwrap();
+        let wanted: Vec<f32> = found.iter().map(|found| query.rank(found, &frequencies)).collect();
+        assert_eq!(ranks, wanted, "{asked:?} {documents:?}");
+    }
+}

@@ -268,7 +268,7 @@ impl Merger<'_, '_> {
         };
         let table = self.relation.request.table;
         let mut best: Option<(f64, usize, Expr)> = None;
-        for (position, index) in table.indexes.iter().enumerate() {
+        for (position, index) in table.ordered_indexes().iter().enumerate() {
             let readable = index.is_clustered() || !self.planner.engine.is_quarantined(index);
             let merging = &self.relation.merging;
             if !readable || !self.relation.allowed.allows(position) || !merging.allows(position) {

@@ -75,7 +75,7 @@ impl Planner<'_> {
         let request = &relation.request;
         let table = request.table;
         let mut bounded = Vec::new();
-        for (position, index) in table.indexes.iter().enumerate() {
+        for (position, index) in table.ordered_indexes().iter().enumerate() {
             eval.cancel.check()?;
             // One that is quarantined cannot be read, whatever hints say.
             let readable = index.is_clustered() || !is_quarantined(self.engine, table, position);

@@ -62,8 +62,8 @@ pub(super) fn sample(
     rows: f64,
 ) -> Result<IndexStatistics> {
     let parts = &index.key_parts;
-    if !index.is_clustered() && engine.is_quarantined(index) {
-        // Nothing can be looked at, and nobody will read it.
+    if index.is_words() || !index.is_clustered() && engine.is_quarantined(index) {
+        // There are no values to be looked at, or nobody will read them.
         let entries_per_prefix = vec![1.0; parts.len()];
         return Ok(IndexStatistics { rows, entries_per_prefix, row_leaves_per_entry: 1.0 });
     }

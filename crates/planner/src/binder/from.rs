@@ -465,11 +465,11 @@ fn index_hints(
         let mut indexes = Vec::with_capacity(hint.indexes.len());
         for name in &hint.indexes {
             // A search uses its FULLTEXT index whatever hints say.
-            if table.fulltext.iter().any(|index| index.name.eq_ignore_ascii_case(&name.value)) {
+            if table.fulltext().any(|index| index.name.eq_ignore_ascii_case(&name.value)) {
                 continue;
             }
             let position = table
-                .indexes
+                .ordered_indexes()
                 .iter()
                 .position(|i| i.name.eq_ignore_ascii_case(&name.value) && !i.is_hidden() && !unseen(i));
             indexes.push(position.ok_or_else(|| MysqlError::key_does_not_exist(&name.value, alias))?);
@@ -485,7 +485,7 @@ fn index_hints(
             apply_hint(choice, hint.action, &indexes);
         }
     }
-    let positions = table.indexes.iter().enumerate().filter(|(_, index)| unseen(index));
+    let positions = table.ordered_indexes().iter().enumerate().filter(|(_, index)| unseen(index));
     let unseen: Vec<usize> = positions.map(|(position, _)| position).collect();
     for choice in [&mut bound.join, &mut bound.order_by, &mut bound.group_by] {
         apply_hint(choice, IndexHintAction::Ignore, &unseen);

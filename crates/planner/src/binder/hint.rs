@@ -158,7 +158,7 @@ impl Resolver<'_, '_> {
             let is_named = |index: &std::sync::Arc<leafline_table::IndexDef>| {
                 index.name.eq_ignore_ascii_case(name) && !index.is_hidden()
             };
-            match base.indexes.iter().position(is_named) {
+            match base.ordered_indexes().iter().position(is_named) {
                 Some(position) => positions.push(position),
                 None => {
                     let name = format!("{} `{name}`", self.shown(table));

@@ -16,7 +16,7 @@ use leafline_expr::aggregate::{AggregateCall, MatchAggregate, MatchOptions};
 use leafline_expr::subquery::subquery;
 use leafline_expr::{CompareOp, Expr, ExprKind, MatchCall, Search, Subquery, SubqueryUse, build};
 use leafline_syntax::ast::{self, SearchMode};
-use leafline_table::{FulltextDef, TableDef};
+use leafline_table::{IndexDef, IndexPart, TableDef};
 use leafline_types::{ExprType, MysqlError, SqlType};
 use leafline_words::MatchMode;
 use std::sync::Arc;
@@ -61,8 +61,9 @@ impl ExpressionBinder<'_, '_, '_> {
             SearchMode::Boolean => MatchMode::Boolean,
         };
         let index = self.index_of(&table, &columns)?;
-        let search = Arc::new(Search { rules: index.rules(&table.columns), mode });
-        let ordinals = index.columns.clone();
+        let rules = index.words.as_deref().ok_or_else(MysqlError::no_fulltext_index)?;
+        let search = Arc::new(Search { rules: rules.clone(), mode });
+        let ordinals: Vec<usize> = index.parts.iter().map(|part| part.column).collect();
         let of = |ordinal: &usize| Some(columns.iter().find(|(known, _)| known == ordinal)?.1.clone());
         let columns: Vec<Expr> = ordinals.iter().filter_map(of).collect();
         let same = |known: &&BoundMatch| {
@@ -112,14 +113,15 @@ impl ExpressionBinder<'_, '_, '_> {
         &self,
         table: &'t TableDef,
         columns: &[(usize, Expr)],
-    ) -> Result<&'t FulltextDef, MysqlError> {
-        let usable = |index: &&FulltextDef| {
-            let is_asked = |column: &usize| columns.iter().any(|(known, _)| known == column);
+    ) -> Result<&'t IndexDef, MysqlError> {
+        let usable = |index: &&Arc<IndexDef>| {
+            let has = |column: usize| index.parts.iter().any(|part| part.column == column);
+            let is_asked = |part: &IndexPart| columns.iter().any(|(known, _)| *known == part.column);
             (!index.invisible || self.binder.context.use_invisible_indexes)
-                && columns.iter().all(|(column, _)| index.columns.contains(column))
-                && index.columns.iter().all(is_asked)
+                && columns.iter().all(|(column, _)| has(*column))
+                && index.parts.iter().all(is_asked)
         };
-        table.fulltext.iter().find(usable).ok_or_else(MysqlError::no_fulltext_index)
+        table.fulltext().find(usable).map(Arc::as_ref).ok_or_else(MysqlError::no_fulltext_index)
     }
 
     /// Binds the words that are sought.

@@ -99,7 +99,7 @@ fn type_flags(ty: &ExprType) -> ColumnFlags {
 /// Returns the flags of a table's column: its keys besides its type.
 fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags {
     let mut flags = type_flags(ty);
-    for index in &table.indexes {
+    for index in table.ordered_indexes() {
         let is_first = index.parts.first().is_some_and(|p| p.column == ordinal);
         let is_part = index.parts.iter().any(|p| p.column == ordinal);
         if is_part {
@@ -112,7 +112,7 @@ fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags 
             _ => flags,
         };
     }
-    if table.fulltext.iter().any(|index| index.columns.first() == Some(&ordinal)) {
+    if table.fulltext().any(|index| index.parts.first().is_some_and(|part| part.column == ordinal)) {
         flags = flags.with(ColumnFlags::MULTIPLE_KEY);
     }
     if let Some(column) = table.columns.get(ordinal) {

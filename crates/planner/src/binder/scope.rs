@@ -190,7 +190,7 @@ impl Block {
                 && !index.parts.is_empty()
                 && index.parts.iter().all(|part| is_not_null(part.column))
         };
-        let [part] = table.indexes.iter().find(is_key)?.parts.as_slice() else { return None };
+        let [part] = table.ordered_indexes().iter().find(is_key)?.parts.as_slice() else { return None };
         table.columns.get(part.column).filter(|column| column.ty.is_integer())?;
         relation.columns.clone().nth(part.column)
     }

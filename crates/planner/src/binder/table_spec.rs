@@ -177,6 +177,7 @@ pub(super) fn fulltext_spec(key: &KeyDefinition) -> Result<FulltextSpec, MysqlEr
         words: None,
         comment: key.options.comment.clone().unwrap_or_default(),
         invisible: key.options.invisible,
+        existing: None,
     })
 }
 

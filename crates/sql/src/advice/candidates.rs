@@ -281,7 +281,11 @@ impl CandidateIndexes<'_> {
             }
         }
         let is_there = |parts: &[IndexPart]| {
-            self.wanted.table.indexes.iter().any(|index| index.parts.get(..parts.len()) == Some(parts))
+            self.wanted
+                .table
+                .ordered_indexes()
+                .iter()
+                .any(|index| index.parts.get(..parts.len()) == Some(parts))
         };
         let is_known = self.found.iter().any(|known| known.parts == parts);
         if !parts.is_empty() && !is_known && !is_there(&parts) {

@@ -22,7 +22,7 @@ pub(super) fn drops(session: &Session, chosen: &Chooser) -> Result<Vec<Advice>, 
     let mut advice = Vec::new();
     for table in tables.values() {
         let mut dropped: BTreeSet<u64> = BTreeSet::new();
-        for index in table.secondary().iter().filter(|index| !index.is_unique()) {
+        for index in table.secondary().iter().filter(|index| !index.is_unique() && !index.is_words()) {
             let Some(why) = reason(session, chosen, (table, index), (&used, &dropped)) else { continue };
             dropped.insert(index.id);
             let size = session.index_size(table, index)?;
@@ -50,7 +50,8 @@ fn reason(
     (table, index): (&TableDef, &IndexDef),
     (used, dropped): (&BTreeSet<u64>, &BTreeSet<u64>),
 ) -> Option<String> {
-    let stays = |other: &&Arc<IndexDef>| other.id != index.id && !dropped.contains(&other.id);
+    let stays =
+        |other: &&Arc<IndexDef>| !other.is_words() && other.id != index.id && !dropped.contains(&other.id);
     if let Some(other) = table.secondary().iter().filter(stays).find(|other| begins_with(other, index)) {
         return Some(format!("it is the beginning of {}", other.name));
     }

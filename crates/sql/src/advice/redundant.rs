@@ -14,7 +14,7 @@ pub(crate) struct Redundant<'t> {
 /// a prefix of another; or if it is unique and begins with another unique index. Indexes with functional
 /// parts are compared like others.
 pub(crate) fn redundant_indexes(table: &TableDef) -> Vec<Redundant<'_>> {
-    let all = || table.indexes.iter().filter(|index| !index.parts.is_empty());
+    let all = || table.ordered_indexes().iter().filter(|index| !index.parts.is_empty());
     let mut found = Vec::new();
     for index in all().filter(|index| !index.is_primary()) {
         for dominant in all().filter(|other| other.id != index.id && makes_redundant(other, index)) {

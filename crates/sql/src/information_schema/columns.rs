@@ -216,9 +216,7 @@ fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
         || table.secondary().iter().filter(|index| index.parts.first().is_some_and(|p| p.column == ordinal));
     if leading().any(|index| index.kind == IndexKind::Unique && index.parts.len() == 1) {
         "UNI"
-    } else if leading().next().is_some()
-        || table.fulltext.iter().any(|index| index.columns.first() == Some(&ordinal))
-    {
+    } else if leading().next().is_some() {
         "MUL"
     } else {
         ""

@@ -58,9 +58,14 @@ fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>, sizes: &Sizes) -> Res
         for index in readable {
             let tree = engine.tree(index)?;
             let estimate = tree.estimate(&[], None).map_err(TableError::from)?;
-            let statistics = system.instance.statistics().index(engine, stored, index)?;
-            let per_key = (1..=index.parts.len()).map(|parts| statistics.entries_per(parts).round());
-            let per_key = per_key.map(|rows| rows.to_string()).collect::<Vec<_>>().join(", ");
+            let per_key = match index.is_words() {
+                true => String::new(),
+                false => {
+                    let statistics = system.instance.statistics().index(engine, stored, index)?;
+                    let per_key = (1..=index.parts.len()).map(|parts| statistics.entries_per(parts).round());
+                    per_key.map(|rows| rows.to_string()).collect::<Vec<_>>().join(", ")
+                }
+            };
             let pages = sizes.segment(index.tree).map_or(0, |segment| segment.pages);
             let extents = sizes.segment(index.tree).map_or(0, |segment| segment.extents);
             let (used, free) = sizes.of_tree(index.tree);

@@ -4,7 +4,7 @@ use super::{
     CATALOG, Columns, Rows, SystemView, long_text, name_column, nullable_column, nullable_name,
     number_column, of_current, stored_tables, text, text_column, yes_no,
 };
-use leafline_table::{ColumnDef, FulltextDef, IndexDef, TableDef};
+use leafline_table::{ColumnDef, IndexDef, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -48,7 +48,9 @@ pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
 /// Errors of sampling an index.
 pub(crate) fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
-    for (number, index) in table.indexes.iter().enumerate().filter(|(_, index)| !index.parts.is_empty()) {
+    for (number, index) in
+        table.ordered_indexes().iter().enumerate().filter(|(_, index)| !index.parts.is_empty())
+    {
         let packed = table.has_packed(number).then_some("PACKED");
         let cardinality = cardinalities(system, table, index)?;
         for (position, part) in index.parts.iter().enumerate() {
@@ -79,13 +81,13 @@ pub(crate) fn rows_of(system: &SystemView<'_>, table: &Arc<TableDef>) -> Result<
             ]);
         }
     }
-    rows.extend(table.fulltext.iter().flat_map(|index| fulltext_rows(table, index)));
+    rows.extend(table.fulltext().flat_map(|index| fulltext_rows(table, index)));
     Ok(rows)
 }
 
 /// The rows of a FULLTEXT index.
-fn fulltext_rows(table: &TableDef, index: &FulltextDef) -> Rows {
-    let columns = index.columns.iter().filter_map(|column| table.columns.get(*column));
+fn fulltext_rows(table: &TableDef, index: &IndexDef) -> Rows {
+    let columns = index.parts.iter().filter_map(|part| table.columns.get(part.column));
     let row = |(position, column): (i64, &ColumnDef)| {
         vec![
             text(CATALOG),

@@ -222,7 +222,7 @@ impl OpenHandler {
     fn position_of(&self, name: &Ident) -> Result<usize, MysqlError> {
         let named =
             |index: &Arc<IndexDef>| !index.parts.is_empty() && index.name.eq_ignore_ascii_case(&name.value);
-        let position = self.definition.indexes.iter().position(named);
+        let position = self.definition.ordered_indexes().iter().position(named);
         position.ok_or_else(|| MysqlError::key_does_not_exist(&name.value, &self.alias.value))
     }
 

@@ -480,14 +480,19 @@ fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Resu
         (places, table.dropped.clone(), table.schema_version)
     };
     let index = |index: &Arc<IndexDef>| {
-        (index.name.to_lowercase(), index.kind, index.parts.clone(), index.packing.declared)
+        (
+            index.name.to_lowercase(),
+            index.kind,
+            index.parts.clone(),
+            index.packing.declared,
+            index.words.clone(),
+        )
     };
     let checks = |table: &TableDef| -> Vec<(String, bool)> {
         table.checks.iter().map(|check| (check.expression.clone(), check.enforced)).collect()
     };
     let same = table.columns.iter().map(column).eq(other.columns.iter().map(column))
         && table.indexes.iter().map(index).eq(other.indexes.iter().map(index))
-        && table.fulltext == other.fulltext
         && checks(table) == checks(other)
         && table.options.pack_keys == other.options.pack_keys
         && table.options.organisation == other.options.organisation

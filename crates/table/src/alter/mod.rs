@@ -152,7 +152,6 @@ impl Target<'_> {
             columns: self.draft.columns.clone(),
             dropped: Vec::new(),
             indexes: Vec::with_capacity(self.draft.indexes.len()),
-            fulltext: self.draft.fulltext.clone(),
             checks: self.spec.checks.clone(),
             foreign_keys: self.foreign_keys.clone(),
             histograms: Vec::new(),
@@ -190,7 +189,7 @@ impl Ddl {
         let changes = &alteration.foreign_keys;
         *spec = spec.with_foreign_indexes(&changes.added);
         let draft = TableDraft::new(spec, &self.core.limits)?;
-        if table.is_private && !draft.fulltext.is_empty() {
+        if table.is_private && draft.has_fulltext() {
             return Err(MysqlError::fulltext_on_temporary_table().into());
         }
         let mut altered = KeyAlteration {

@@ -14,12 +14,11 @@ use crate::catalog::{PartitionScheme, TableDef};
 use crate::check::Sum;
 use crate::core::Core;
 use crate::error::{Result, TableError};
-use crate::index::entry::{clustered_entry, entry_of_row, row_id_of};
+use crate::index::entry::{DerivedFrom, clustered_entry, for_each_entry, row_id_of};
+use crate::index::words_entry::{TextsOutside, is_indexed_text, texts_outside};
 use crate::limits::Limits;
 use crate::overflow;
-use crate::overflow::{
-    bytes_of, bytes_outside, joined, part_key, part_of_payload, part_rows, parts, values_of_row,
-};
+use crate::overflow::{bytes_of, bytes_outside, part_key, part_rows, parts, value_in_tree, values_of_row};
 use crate::partition::Finished;
 use crate::read::ReadView;
 use crate::run::EntrySource;
@@ -139,8 +138,10 @@ impl<'a> RebuiltRows<'a> {
         let payload = built.tree.get(&key, |entry| entry.map(|entry| entry.payload.to_vec()))?;
         let payload = payload.ok_or_else(missing)?;
         changes.remove(new.first, &key)?;
+        let outside = self.texts_of(new, trees, &payload)?;
+        let row = DerivedFrom { key: &key, payload: &payload, outside: &outside };
         for (index, tree) in new.table.secondary().iter().zip(new.first + 1..) {
-            changes.remove(tree, &entry_of_row(&new.table, index, &key, &payload)?.key)?;
+            for_each_entry(&new.table, index, row, &mut |entry| changes.remove(tree, &entry.key))?;
         }
         if let Some(outside) = &new.outside {
             for (_, reference) in format.overflow(&payload)? {
@@ -177,14 +178,19 @@ impl<'a> RebuiltRows<'a> {
             changes.put(first + source, row.key, &AssignedNumbers { row_id, number }.payload())?;
         }
         let made = overflow::new_row(self.core, &new.table, &values, row_id, None)?;
-        let (entry, limits) = (made.entry, &self.core.limits);
+        let (entry, limits) = (&made.entry, &self.core.limits);
         if entry.key.len() + entry.payload.len() > limits.max_entry {
             return Err(MysqlError::too_big_row_size(limits.max_entry).into());
         }
         changes.put(new.first, &entry.key, &entry.payload)?;
+        let texts = made.values.iter().filter(|(column, _)| is_indexed_text(new.table.secondary(), *column));
+        let outside: TextsOutside =
+            texts.map(|(column, _)| (*column, bytes_outside(&values, *column).to_vec())).collect();
+        let row = DerivedFrom { key: &entry.key, payload: &entry.payload, outside: &outside };
         for (index, tree) in new.table.secondary().iter().zip(new.first + 1..) {
-            let entry = entry_of_row(&new.table, index, &entry.key, &entry.payload)?;
-            changes.put(tree, &entry.key, &entry.payload)?;
+            for_each_entry(&new.table, index, row, &mut |entry| {
+                changes.put(tree, &entry.key, &entry.payload)
+            })?;
         }
         for (column, id) in &made.values {
             let outside = new.outside.as_ref();
@@ -197,6 +203,16 @@ impl<'a> RebuiltRows<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The texts outside a new row from which FULLTEXT indexes are derived.
+    fn texts_of(&self, new: &NewTable, trees: &[BuiltTree], payload: &[u8]) -> Result<TextsOutside> {
+        texts_outside(&new.table, new.table.secondary(), payload, |reference| {
+            let of_values = new.outside.as_ref().zip(trees.get(new.of_values()));
+            let (outside, of_values) = of_values
+                .ok_or_else(|| TableError::Internal("a value outside a row, and no place for it".into()))?;
+            value_in_tree(outside, &of_values.tree, &self.core.limits, reference)
+        })
     }
 
     /// The sum of a new table's rows, wherever their values are stored. Checks that its secondary indexes agree with
@@ -212,9 +228,13 @@ impl<'a> RebuiltRows<'a> {
             if rows.entries.is_multiple_of(STEP) {
                 cancel.check()?;
             }
+            let texts = self.texts_of(new, trees, payload)?;
+            let row = DerivedFrom { key, payload, outside: &texts };
             for (index, sum) in new.table.secondary().iter().zip(&mut derived) {
-                let entry = entry_of_row(&new.table, index, key, payload)?;
-                sum.add(&entry.key, &entry.payload);
+                for_each_entry(&new.table, index, row, &mut |entry| {
+                    sum.add(&entry.key, &entry.payload);
+                    Ok(())
+                })?;
             }
             let (Some(outside), Some(of_values)) = (&new.outside, of_values) else {
                 rows.add(key, payload);
@@ -222,14 +242,7 @@ impl<'a> RebuiltRows<'a> {
             };
             let values = values_of_row(&new.table, (key, payload), |reference| {
                 value_parts += u64::from(parts(&self.core.limits, reference));
-                joined(outside, &self.core.limits, reference, |key, value| {
-                    of_values.tree.get(key, |entry| {
-                        if let Some(entry) = entry {
-                            value.extend_from_slice(part_of_payload(outside, entry.payload)?);
-                        }
-                        Ok(())
-                    })?
-                })
+                value_in_tree(outside, &of_values.tree, &self.core.limits, reference)
             })?;
             rows.add(key, &content_of(&new.table, &values, &self.core.limits)?);
         }

@@ -11,6 +11,7 @@ use crate::error::{Result, TableError};
 use crate::new_table;
 use crate::new_table::NewTrees;
 use crate::op::CounterChange;
+use crate::overflow::CurrentValues;
 use crate::read::ReadView;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
@@ -53,13 +54,18 @@ impl Ddl {
         let (mut beside, mut trees) = (Vec::new(), Vec::new());
         let mut build =
             |stored: &Arc<TableDef>, changed: &TableDef, drafts: Vec<IndexDef>, new: &mut NewTrees| {
+                let words = drafts.iter().filter(|index| index.is_words());
+                let words: Vec<Arc<IndexDef>> = words.cloned().map(Arc::new).collect();
                 let Some(view) = view else {
                     let clustered = self.core.trees.current(stored.clustered().tree)?;
                     let mut rows = TreeSource::in_any_order(&clustered.tree)?;
-                    return build_indexes(&self.core, changed, drafts, &mut rows, control, new);
+                    let values = CurrentValues::of(&self.core, changed, &words)?;
+                    let texts = |payload: &[u8]| values.texts_of(changed, payload);
+                    return build_indexes(&self.core, changed, drafts, (&mut rows, &texts), control, new);
                 };
                 let mut rows = SnapshotSource::new(view, stored)?;
-                let built = build_indexes(&self.core, changed, drafts, &mut rows, control, new)?;
+                let texts = |payload: &[u8]| view.texts_outside(changed, &words, payload);
+                let built = build_indexes(&self.core, changed, drafts, (&mut rows, &texts), control, new)?;
                 let indexes: Vec<Arc<IndexDef>> = built.iter().cloned().map(Arc::new).collect();
                 for index in &indexes {
                     trees.push(BuiltTree::new(&self.core, stored, index)?);
@@ -136,6 +142,8 @@ impl Ddl {
         new: &mut NewTrees,
         build: &mut BuildIndexes<'_>,
     ) -> Result<TableDef> {
+        // The build of a FULLTEXT index reads values outside the rows.
+        changed.overflow = stored.overflow;
         let (mut kept, mut added) = (Vec::new(), Vec::new());
         for (position, index) in draft.indexes.iter().cloned().enumerate() {
             let known = |id| of.indexes.iter().position(|index| index.id == id);

@@ -10,7 +10,8 @@ use super::control::BuildControl;
 use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::error::{Result, TableError};
-use crate::index::entry::entry_of_row;
+use crate::index::entry::{DerivedFrom, for_each_entry};
+use crate::index::words_entry::TextsOutside;
 use crate::limits::Limits;
 use crate::run::Sorter;
 use leafline_storage::Env;
@@ -34,6 +35,9 @@ struct RowBatch {
     bytes: Vec<u8>,
     /// The ends of each row's key and payload in `bytes`.
     ends: Vec<(usize, usize)>,
+    /// The texts stored outside rows, each with the number of its row.
+    outside: Vec<(usize, TextsOutside)>,
+    bytes_outside: usize,
 }
 
 /// The data that all threads share.
@@ -59,13 +63,26 @@ pub(crate) struct EntrySorters {
 }
 
 impl RowBatch {
-    fn each(&self, mut row: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    fn each(&self, mut each: impl FnMut(DerivedFrom<'_>) -> Result<()>) -> Result<()> {
         let mut begin = 0;
-        for &(key_end, end) in &self.ends {
-            row(&self.bytes[begin..key_end], &self.bytes[key_end..end])?;
+        let mut outside = self.outside.iter().peekable();
+        for (number, &(key_end, end)) in self.ends.iter().enumerate() {
+            let of_row = outside.next_if(|(row, _)| *row == number);
+            each(DerivedFrom {
+                key: &self.bytes[begin..key_end],
+                payload: &self.bytes[key_end..end],
+                outside: of_row.map_or(&[], |(_, texts)| texts),
+            })?;
             begin = end;
         }
         Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.outside.clear();
+        self.bytes_outside = 0;
     }
 }
 
@@ -75,9 +92,9 @@ impl Work {
     }
 
     fn sort(&self, batch: &RowBatch, sorters: &mut [Sorter]) -> Result<()> {
-        batch.each(|key, payload| {
+        batch.each(|row| {
             for (index, sorter) in self.indexes.iter().zip(&mut *sorters) {
-                push_entry(&self.table, index, &self.limits, sorter, (key, payload))?;
+                push_entries(&self.table, index, &self.limits, sorter, row)?;
             }
             Ok(())
         })
@@ -100,19 +117,18 @@ impl Work {
     }
 }
 
-/// Adds the entry of a row to the sorter of an index.
-pub(crate) fn push_entry(
+/// Adds the entries of a row to the sorter of an index.
+fn push_entries(
     table: &TableDef,
     index: &IndexDef,
     limits: &Limits,
     sorter: &mut Sorter,
-    (key, payload): (&[u8], &[u8]),
+    row: DerivedFrom<'_>,
 ) -> Result<()> {
-    let entry = entry_of_row(table, index, key, payload)?;
-    if entry.key.len() > limits.max_key || entry.key.len() + entry.payload.len() > limits.max_entry {
-        return Err(MysqlError::key_too_long(limits.max_key).into());
-    }
-    sorter.push(&entry.key, &entry.payload)
+    for_each_entry(table, index, row, &mut |entry| match entry.fits(limits) {
+        true => sorter.push(&entry.key, &entry.payload),
+        false => Err(MysqlError::key_too_long(limits.max_key).into()),
+    })
 }
 
 impl EntrySorters {
@@ -148,8 +164,8 @@ impl EntrySorters {
         }
     }
 
-    /// Adds the entries of a row.
-    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+    /// Adds the entries of a row, whose texts outside it are `outside`.
+    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8], outside: TextsOutside) -> Result<()> {
         if self.own.is_empty() {
             return Ok(());
         }
@@ -157,8 +173,12 @@ impl EntrySorters {
         batch.bytes.extend_from_slice(key);
         let key_end = batch.bytes.len();
         batch.bytes.extend_from_slice(payload);
+        if !outside.is_empty() {
+            batch.bytes_outside += outside.iter().map(|(_, text)| text.len()).sum::<usize>();
+            batch.outside.push((batch.ends.len(), outside));
+        }
         batch.ends.push((key_end, batch.bytes.len()));
-        if batch.bytes.len() >= BATCH_BYTES { self.hand_on() } else { Ok(()) }
+        if batch.bytes.len() + batch.bytes_outside >= BATCH_BYTES { self.hand_on() } else { Ok(()) }
     }
 
     fn hand_on(&mut self) -> Result<()> {
@@ -168,8 +188,7 @@ impl EntrySorters {
         }
         let Some(sender) = &self.sender else {
             self.work.sort(&self.batch, &mut self.own)?;
-            self.batch.bytes.clear();
-            self.batch.ends.clear();
+            self.batch.clear();
             return Ok(());
         };
         let batch = std::mem::take(&mut self.batch);

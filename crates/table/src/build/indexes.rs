@@ -6,17 +6,18 @@ use super::secondary::build_secondaries;
 use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::error::Result;
+use crate::index::words_entry::TextsOutside;
 use crate::new_table::NewTrees;
 use crate::run::EntrySource;
 use leafline_types::Stage;
 use std::sync::Arc;
 
-/// Builds the trees of `indexes` from `rows`, the rows of `table`. Returns the drafts with their trees.
+/// Builds the trees of `indexes` from `rows`, the rows of `table`; `texts` reads the texts outside a row, given its payload. Returns the drafts with their trees.
 pub(crate) fn build_indexes(
     core: &Core,
     table: &TableDef,
     indexes: Vec<IndexDef>,
-    rows: &mut dyn EntrySource,
+    (rows, texts): (&mut dyn EntrySource, &dyn Fn(&[u8]) -> Result<TextsOutside>),
     control: &BuildControl,
     new: &mut NewTrees,
 ) -> Result<Vec<IndexDef>> {
@@ -31,7 +32,7 @@ pub(crate) fn build_indexes(
             control.progress.set(read);
         }
         read += 1;
-        sorters.push(key, payload)?;
+        sorters.push(key, payload, texts(payload)?)?;
     }
     control.progress.begin(Stage::BuildingTrees, (2, 2), read * indexes.len() as u64);
     let trees = build_secondaries(core, table, &indexes, (sorters.finish()?, &clustered.tree), control, new)?;

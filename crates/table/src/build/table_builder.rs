@@ -14,10 +14,11 @@ use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::duplicate_entry;
+use crate::index::words_entry::{TextsOutside, is_indexed_text};
 use crate::new_table::NewTrees;
 use crate::op::CounterChange;
 use crate::overflow;
-use crate::overflow::{NewRow, bytes_outside, part_rows};
+use crate::overflow::{CurrentValues, NewRow, bytes_outside, part_rows};
 use crate::run::{EntrySource, Merge, Sorter};
 use crate::trees::TreeHandle;
 use leafline_btree::{BulkBuilder, Tree};
@@ -145,7 +146,9 @@ impl TableBuilder {
         if entry.key.len() + entry.payload.len() > limits.max_entry {
             return Err(MysqlError::too_big_row_size(limits.max_entry).into());
         }
-        self.push_secondary(&entry.key, &entry.payload)?;
+        let texts = new.values.iter().filter(|(column, _)| is_indexed_text(table.secondary(), *column));
+        let outside = texts.map(|(column, _)| (*column, bytes_outside(row, *column).to_vec())).collect();
+        self.push_secondary(&entry.key, &entry.payload, outside)?;
         self.rows += 1;
         if self.rows > 1 && entry.key <= self.last {
             self.stop_ascending()?;
@@ -205,9 +208,9 @@ impl TableBuilder {
         Ok(Some((changed, counters)))
     }
 
-    fn push_secondary(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+    fn push_secondary(&mut self, key: &[u8], payload: &[u8], outside: TextsOutside) -> Result<()> {
         match &mut self.secondary {
-            Some(sorters) => sorters.push(key, payload),
+            Some(sorters) => sorters.push(key, payload, outside),
             None => Err(TableError::Internal("a row for trees that are built".into())),
         }
     }
@@ -227,12 +230,13 @@ impl TableBuilder {
         let mut had_rows = 0u64;
         if let Some(old) = old {
             let mut rows = TreeSource::new(old);
+            let values = CurrentValues::of(core, table, table.secondary())?;
             while let Some((key, payload)) = rows.next()? {
                 if had_rows.is_multiple_of(STEP) {
                     self.control.cancel.check()?;
                 }
                 had_rows += 1;
-                self.push_secondary(key, payload)?;
+                self.push_secondary(key, payload, values.texts_of(table, payload)?)?;
             }
         }
         if had_rows > 0 {

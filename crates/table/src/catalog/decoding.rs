@@ -3,11 +3,10 @@
 use super::column::{CheckDef, ColumnDef};
 use super::definition::{TableDef, TableId};
 use super::encoding::{
-    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOR_FOREIGN_KEY, FOREIGN_KEY, FORMAT, FULLTEXT, INDEX,
+    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOR_FOREIGN_KEY, FOREIGN_KEY, FORMAT, INDEX,
     INVISIBLE_INDEX, IndexRow, KeyReader, PARTITION, PARTITIONING, TABLE, VIEW, decode_column,
     decode_dropped, decode_foreign_key, decode_index, decode_table, decode_view, known_collation,
 };
-use super::fulltext;
 use super::histogram::{self, HISTOGRAM};
 use super::index_def::{IndexKind, IndexShape};
 use super::published::{Catalog, DatabaseDef};
@@ -38,12 +37,6 @@ impl Partial {
         Ok(())
     }
 
-    fn add_fulltext(&mut self, row: &CatalogRow) -> Result<()> {
-        let index = fulltext::decode(&row.payload, self.table.columns.len())?;
-        self.table.fulltext.push(index);
-        Ok(())
-    }
-
     fn finish(self) -> Result<TableDef> {
         let Partial { mut table, indexes, histograms, .. } = self;
         let damaged = |why: &str| {
@@ -68,6 +61,7 @@ impl Partial {
                 invisible: row.flags & INVISIBLE_INDEX != 0,
                 for_foreign_key: row.flags & FOR_FOREIGN_KEY != 0,
                 packing: row.packing,
+                words: row.words,
                 columns: &table.columns,
                 dropped: &table.dropped,
                 clustered_key: clustered_key.as_deref(),
@@ -138,10 +132,6 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                     let columns = partial.table.columns.len();
                     partial.table.foreign_keys.push(decode_foreign_key(&row.payload, columns)?);
                 }
-            }
-            FULLTEXT => {
-                let id = of_table(&mut tables)?;
-                tables.get_mut(&id).map(|partial| partial.add_fulltext(row)).transpose()?;
             }
             VIEW => views.push(decode_view(id, &row.payload)?),
             PROGRAM => programs.add(id, key.u16()?, &row.payload)?,

@@ -1,7 +1,6 @@
 //! Definitions of tables. They are immutable once published, and shared as `Arc`.
 
 use super::column::{CheckDef, ColumnDef, DefaultValue};
-use super::fulltext::FulltextDef;
 use super::index_def::IndexDef;
 use super::partition_scheme::PartitionScheme;
 use leafline_types::row::DroppedColumn;
@@ -127,8 +126,6 @@ pub struct TableDef {
     pub dropped: Vec<DroppedColumn>,
     /// Its indexes; the first is the clustered one.
     pub indexes: Vec<Arc<IndexDef>>,
-    /// Its FULLTEXT indexes, which have no trees.
-    pub fulltext: Vec<FulltextDef>,
     /// CHECK constraints, which the writer of a row must enforce.
     pub checks: Vec<CheckDef>,
     /// Foreign keys, which the writer of a row must enforce.
@@ -175,9 +172,15 @@ impl TableDef {
         self.columns.iter().enumerate().filter(|(_, column)| !column.is_hidden())
     }
 
-    /// The first index with a part of the column.
+    /// The indexes that are ordered by values: all but FULLTEXT ones, which come last.
+    pub fn ordered_indexes(&self) -> &[Arc<IndexDef>] {
+        let end = self.indexes.iter().position(|index| index.is_words());
+        self.indexes.get(..end.unwrap_or(self.indexes.len())).unwrap_or_default()
+    }
+
+    /// The first index with a part of the column, unless it is a FULLTEXT index.
     pub fn index_of_column(&self, column: usize) -> Option<&Arc<IndexDef>> {
-        self.indexes.iter().find(|index| index.parts.iter().any(|part| part.column == column))
+        self.ordered_indexes().iter().find(|index| index.parts.iter().any(|part| part.column == column))
     }
 
     /// The index with this name, compared without case.

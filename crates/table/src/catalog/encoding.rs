@@ -16,7 +16,6 @@
 //! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
 //! | dropped column | 9, table id u64, number u16 | the row of the column without a name, then the first version without it u16 |
 //! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions listed, 8 by a function, 16 subpartitions), text of the function, deciding columns (u16 count, each u16); with subpartitions the same fields for them, and the number in each partition u16 |
-//! | FULLTEXT index | 13, table id u64, position u16 | see `catalog::fulltext` |
 //! | partition, or subpartition | 11, table id u64, position u16 | name, comment, number of the table with its rows u64, rows of values (u32 count, each: u16 count, each value: u8 (0 MAXVALUE, 1 value, 2 unsigned number of a function), value as a one-column row); of a subpartition: its own name and comment |
 //!
 //! Names, texts, comments and the constant consist of a length (u32) and the bytes.
@@ -24,6 +23,7 @@
 use super::column::{ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, StoredColumn, column_layout};
 use super::definition::{ForeignKeyDef, Organisation, TableDef, TableId, TableOptions};
 use super::fulltext;
+use super::fulltext::WordsSpec;
 use super::histogram;
 use super::index_def::{IndexDef, IndexKind, IndexPart, Packing};
 use super::packing::{decode_choice, encode_choice};
@@ -38,6 +38,7 @@ use leafline_storage::{PageNo, SegmentId};
 use leafline_types::row::DroppedColumn;
 use leafline_types::words::ReferentialAction;
 use leafline_types::{Collation, ColumnLayout, RowLayout, SqlType, Value};
+use std::sync::Arc;
 
 pub(super) const FORMAT: u8 = 11;
 pub(super) const DATABASE: u8 = 1;
@@ -50,7 +51,6 @@ pub(super) const VIEW: u8 = 7;
 pub(super) const DROPPED: u8 = 9;
 pub(super) const PARTITIONING: u8 = 10;
 pub(super) const PARTITION: u8 = 11;
-pub(super) const FULLTEXT: u8 = 13;
 /// The kind of the change buffer's row: see `crate::change_buffer`.
 pub(crate) const CHANGE_BUFFER: u8 = 15;
 
@@ -141,10 +141,6 @@ impl CatalogRow {
         for (number, column) in table.dropped.iter().enumerate() {
             let key = key(DROPPED, table.id.0, Some(number as u16));
             rows.push(CatalogRow { key, payload: encode_dropped(column)? });
-        }
-        for (position, index) in table.fulltext.iter().enumerate() {
-            let key = key(FULLTEXT, table.id.0, Some(position as u16));
-            rows.push(CatalogRow { key, payload: fulltext::encode(index) });
         }
         rows.extend(histogram::rows(table)?);
         if let Some(PartitionRows { scheme, partitions }) = partition_rows(table)? {
@@ -284,6 +280,7 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
         IndexKind::Clustered => 1,
         IndexKind::Unique => 2,
         IndexKind::Secondary => 3,
+        IndexKind::Words => 4,
     };
     out.u8(FORMAT).u64(index.id).string(&index.name).u8(kind).u16(index.parts.len() as u16);
     for part in &index.parts {
@@ -292,6 +289,9 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
     out.u64(index.tree.0).u64(index.root.0).string(&index.comment);
     out.u8(flag(index.invisible, INVISIBLE_INDEX) | flag(index.for_foreign_key, FOR_FOREIGN_KEY));
     out.u8(index.packing.encode());
+    if let Some(words) = &index.words {
+        fulltext::encode(words, &mut out);
+    }
     out.finish()
 }
 
@@ -409,6 +409,7 @@ pub(super) struct IndexRow {
     pub(super) comment: String,
     pub(super) flags: u8,
     pub(super) packing: Packing,
+    pub(super) words: Option<Arc<WordsSpec>>,
 }
 
 pub(super) fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
@@ -419,6 +420,7 @@ pub(super) fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
         1 => IndexKind::Clustered,
         2 => IndexKind::Unique,
         3 => IndexKind::Secondary,
+        4 => IndexKind::Words,
         other => return Err(from.damaged(format!("kind {other} is not known"))),
     };
     let mut parts = Vec::new();
@@ -436,8 +438,12 @@ pub(super) fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
     if flags & !(INVISIBLE_INDEX | FOR_FOREIGN_KEY) != 0 {
         return Err(from.damaged("an index has flags that are not known"));
     }
+    let words = match kind {
+        IndexKind::Words => Some(Arc::new(fulltext::decode(&mut from)?)),
+        _ => None,
+    };
     from.end()?;
-    Ok(IndexRow { id, name, kind, parts, tree, root, comment, flags, packing })
+    Ok(IndexRow { id, name, kind, parts, tree, root, comment, flags, packing, words })
 }
 
 pub(super) fn known_collation(id: u16, from: &ByteReader<'_>) -> Result<Collation> {
@@ -485,7 +491,6 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         columns: Vec::new(),
         dropped: Vec::new(),
         indexes: Vec::new(),
-        fulltext: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         histograms: Vec::new(),

@@ -83,9 +83,10 @@ impl ForeignKeyDef {
     }
 }
 
-/// The columns that each index is ordered by, including those that make its keys unique.
+/// The columns that each index but a FULLTEXT one is ordered by, including those that make its keys unique.
 pub(crate) fn keys_of(indexes: &[impl std::borrow::Borrow<IndexDef>]) -> Vec<Vec<usize>> {
-    indexes.iter().map(|index| index.borrow().leading_columns().to_vec()).collect()
+    let ordered = indexes.iter().map(std::borrow::Borrow::borrow).filter(|index| !index.is_words());
+    ordered.map(|index| index.leading_columns().to_vec()).collect()
 }
 
 impl TableSpec {

@@ -1,20 +1,20 @@
-//! FULLTEXT indexes: which columns can be searched for words, and the rules that make words of their texts.
+//! FULLTEXT indexes: the rules that make words of texts, and their specification.
 //!
-//! A FULLTEXT index has no tree. It is a promise about its columns, which `MATCH .. AGAINST` asks for; the words are found in the
-//! texts of the rows. It remembers the rules that held when it was made: parser, lengths, stopwords.
+//! A FULLTEXT index is an index of kind [`Words`](super::IndexKind::Words): its parts are the columns that are searched, its tree
+//! has an entry for each word of each row (`index::words_entry`). It remembers the rules that held when it was made: parser,
+//! lengths, stopwords.
 //!
-//! The payload of its row in the catalog, after the format byte: name, columns (u16 count, each u16), parser u8 (0 words, 1
-//! n-grams), two u16 (the least and the greatest length of a word; the length of an n-gram and 0), stopwords u8 (0 none, 1
-//! the default ones, 2 listed: u32 count and the words), comment, whether it is INVISIBLE u8.
+//! In the catalog the row of such an index ends with its rules: parser u8 (0 words, 1 n-grams), two u16 (the least and the
+//! greatest length of a word; the length of an n-gram and 0), stopwords u8 (0 none, 1 the default ones, 2 listed: u32 count and
+//! the words).
 
 use super::column::ColumnDef;
+use super::definition::TableDef;
+use super::index_def::{IndexDef, IndexKind};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::Result;
-use leafline_types::Collation;
 use leafline_words::{Stopwords, WordParser, WordRules};
-
-/// The format of the payload.
-const FORMAT: u8 = 1;
+use std::sync::Arc;
 
 /// The rules of words that an index is made with.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,27 +25,29 @@ pub struct WordsSpec {
     pub stopwords: Stopwords,
 }
 
-/// A FULLTEXT index.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FulltextDef {
-    /// Its name.
-    pub name: String,
-    /// The positions of its columns in the table.
-    pub columns: Vec<usize>,
-    /// Its rules.
-    pub words: WordsSpec,
-    /// Its comment.
-    pub comment: String,
-    /// `INVISIBLE`.
-    pub invisible: bool,
+impl TableDef {
+    /// Returns whether there is a FULLTEXT index.
+    pub fn has_fulltext(&self) -> bool {
+        // They come last.
+        self.indexes.last().is_some_and(|index| index.is_words())
+    }
+
+    /// The FULLTEXT indexes.
+    pub fn fulltext(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
+        self.indexes.iter().filter(|index| index.is_words())
+    }
 }
 
-impl FulltextDef {
-    /// Returns the rules that make words of the texts of the index's columns; `columns` are those of the table.
-    pub fn rules(&self, columns: &[ColumnDef]) -> WordRules {
-        let first = self.columns.first().and_then(|column| columns.get(*column));
-        let collation = first.map_or(Collation::DEFAULT, |column| column.collation);
-        WordRules::new(self.words.parser, collation, self.words.stopwords.clone())
+impl IndexDef {
+    /// Returns whether it is a FULLTEXT index.
+    pub fn is_words(&self) -> bool {
+        self.kind == IndexKind::Words
+    }
+}
+
+impl WordsSpec {
+    fn of(rules: &WordRules) -> WordsSpec {
+        WordsSpec { parser: rules.parser(), stopwords: rules.stopwords().clone() }
     }
 }
 
@@ -64,34 +66,34 @@ pub struct FulltextSpec {
     pub comment: String,
     /// `INVISIBLE`.
     pub invisible: bool,
+    /// The number of the existing index of the altered table that it is.
+    pub existing: Option<u64>,
 }
 
 impl FulltextSpec {
-    /// The specification that would make `index` of a table with `columns` again.
-    pub fn of(index: &FulltextDef, columns: &[ColumnDef]) -> FulltextSpec {
-        let columns = index.columns.iter().filter_map(|column| columns.get(*column));
+    /// The specification that would make `index`, a FULLTEXT index, of a table with `columns` again.
+    pub fn of(index: &IndexDef, columns: &[ColumnDef]) -> FulltextSpec {
+        let words = index.words.as_deref().map(WordsSpec::of);
+        let own = index.parts.iter().filter_map(|part| columns.get(part.column));
         FulltextSpec {
             name: Some(index.name.clone()),
-            columns: columns.map(|column| column.name.clone()).collect(),
-            by_ngrams: matches!(index.words.parser, WordParser::Ngram(_)),
-            words: Some(index.words.clone()),
+            columns: own.map(|column| column.name.clone()).collect(),
+            by_ngrams: words.as_ref().is_some_and(|words| matches!(words.parser, WordParser::Ngram(_))),
+            words,
             comment: index.comment.clone(),
             invisible: index.invisible,
+            existing: Some(index.id),
         }
     }
 }
 
-pub(super) fn encode(index: &FulltextDef) -> Vec<u8> {
-    let mut out = ByteWriter::default();
-    out.u8(FORMAT).string(&index.name).u16(index.columns.len() as u16);
-    for column in &index.columns {
-        out.u16(*column as u16);
-    }
-    match index.words.parser {
+/// Appends rules to the row of an index.
+pub(super) fn encode(rules: &WordRules, out: &mut ByteWriter) {
+    match rules.parser() {
         WordParser::Words { min, max } => out.u8(0).u16(min).u16(max),
         WordParser::Ngram(size) => out.u8(1).u16(size).u16(0),
     };
-    match &index.words.stopwords {
+    match rules.stopwords() {
         Stopwords::None => {
             out.u8(0);
         }
@@ -105,19 +107,10 @@ pub(super) fn encode(index: &FulltextDef) -> Vec<u8> {
             }
         }
     }
-    out.string(&index.comment).bool(index.invisible);
-    out.finish()
 }
 
-pub(super) fn decode(payload: &[u8], columns: usize) -> Result<FulltextDef> {
-    let mut from = ByteReader::new("catalog FULLTEXT index", payload);
-    from.format(FORMAT)?;
-    let name = from.string()?;
-    let count = from.u16()?;
-    let own = (0..count).map(|_| from.u16().map(usize::from)).collect::<Result<Vec<_>>>()?;
-    if own.iter().any(|column| *column >= columns) {
-        return Err(from.damaged("it names a column that is not there"));
-    }
+/// Reads the rules at the end of the row of an index.
+pub(super) fn decode(from: &mut ByteReader<'_>) -> Result<WordsSpec> {
     let (kind, first, second) = (from.u8()?, from.u16()?, from.u16()?);
     let parser = match kind {
         0 => WordParser::Words { min: first, max: second },
@@ -133,36 +126,31 @@ pub(super) fn decode(payload: &[u8], columns: usize) -> Result<FulltextDef> {
         }
         other => return Err(from.damaged(format!("stopwords {other} are not known"))),
     };
-    let (comment, invisible) = (from.string()?, from.bool()?);
-    from.end()?;
-    let words = WordsSpec { parser, stopwords };
-    Ok(FulltextDef { name, columns: own, words, comment, invisible })
+    Ok(WordsSpec { parser, stopwords })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use leafline_types::Collation;
 
     #[test]
-    fn an_index_is_decoded_as_it_was_encoded() {
+    fn rules_are_decoded_as_they_were_encoded() {
         let listed = Stopwords::Listed(vec!["and".into(), "or".into()]);
         for (parser, stopwords) in [
             (WordParser::Words { min: 3, max: 84 }, Stopwords::Default),
             (WordParser::Ngram(2), Stopwords::None),
             (WordParser::Words { min: 1, max: 10 }, listed),
         ] {
-            let index = FulltextDef {
-                name: "f".into(),
-                columns: vec![1, 3],
-                words: WordsSpec { parser, stopwords },
-                comment: "c".into(),
-                invisible: true,
-            };
-            let bytes = encode(&index);
-            assert_eq!(decode(&bytes, 4).unwrap(), index);
-            assert!(decode(&bytes, 3).is_err());
+            let words = WordsSpec { parser, stopwords: stopwords.clone() };
+            let mut out = ByteWriter::default();
+            encode(&WordRules::new(parser, Collation::DEFAULT, stopwords), &mut out);
+            let bytes = out.finish();
+            let mut from = ByteReader::new("catalog index", &bytes);
+            assert_eq!(decode(&mut from).unwrap(), words);
+            from.end().unwrap();
             for end in 0..bytes.len() {
-                assert!(decode(&bytes[..end], 4).is_err());
+                assert!(decode(&mut ByteReader::new("catalog index", &bytes[..end])).is_err());
             }
         }
     }

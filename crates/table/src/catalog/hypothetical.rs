@@ -56,6 +56,7 @@ impl TableDef {
             invisible: draft.invisible,
             for_foreign_key: false,
             packing,
+            words: None,
             columns: &self.columns,
             dropped: &self.dropped,
             clustered_key: self.clustered_key(),
@@ -63,7 +64,8 @@ impl TableDef {
         };
         let index = shape.build(SegmentId(u64::MAX), PageNo(0), CommitTs::NONE);
         let mut with = self.clone();
-        with.indexes.push(Arc::new(index));
+        // FULLTEXT indexes stay the last ones.
+        with.indexes.insert(self.ordered_indexes().len(), Arc::new(index));
         Ok(with)
     }
 }

@@ -9,10 +9,13 @@
 //! columns. The table's [`Organisation`](super::Organisation) decides whether the clustered key is the primary key.
 
 use super::column::{ColumnDef, entry_column};
+use super::fulltext::WordsSpec;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
+use leafline_types::Collation;
 use leafline_types::row::{DroppedColumn, EntryColumn};
 use leafline_types::{EntryFormat, KeyPart, SqlType, is_restorable};
+use leafline_words::WordRules;
 use std::sync::Arc;
 
 /// The name of the primary key.
@@ -45,6 +48,8 @@ pub enum IndexKind {
     Unique,
     /// Does neither.
     Secondary,
+    /// Contains the words of its columns (`index::words_entry`).
+    Words,
 }
 
 /// A part of an index.
@@ -78,6 +83,8 @@ pub(crate) enum LocatorMap {
     RowId,
     /// Everything after the index's own parts.
     Rest,
+    /// Everything after the word and its weight, in a FULLTEXT index.
+    AfterWord,
     /// Part by part, in the order of the clustered key: the position in the entry's key, and whether the
     /// directions differ.
     Parts(Vec<(usize, bool)>),
@@ -111,7 +118,10 @@ pub struct IndexDef {
     pub for_foreign_key: bool,
     /// The packing of its leaves and payloads.
     pub packing: Packing,
-    /// The column of each part of the physical key.
+    /// The rules of a FULLTEXT index.
+    pub words: Option<Arc<WordRules>>,
+    /// The column of each part of the physical key. The key of a FULLTEXT index begins with a word, which is not listed, and only
+    /// the parts of the clustered key are.
     pub key_columns: Vec<usize>,
     /// The physical key: the index's own parts, then the missing parts of the clustered key. A hidden row
     /// id follows, if there is one, and is not listed.
@@ -145,8 +155,11 @@ impl IndexDef {
     }
 
     /// The columns that the index is ordered by: the columns of its key up to the first of which it has
-    /// only a prefix.
+    /// only a prefix; none of a FULLTEXT index.
     pub fn leading_columns(&self) -> &[usize] {
+        if self.is_words() {
+            return &[];
+        }
         let whole = self.key_parts.iter().take_while(|part| part.prefix.is_none()).count();
         &self.key_columns[..whole]
     }
@@ -177,6 +190,10 @@ impl IndexDef {
     /// so that for most indexes no row needs to be examined: strings may grow when they are encoded, and
     /// their values may follow in the payload.
     pub(crate) fn may_be_too_long(&self, max_key: usize) -> bool {
+        let word = match &self.words {
+            Some(words) => words.most_word_bytes() + 3,
+            None => 0,
+        };
         let part = |part: &KeyPart| match &part.ty {
             // Even characters beyond the prefix or without weight may add weights on further levels.
             _ if part.prefix.is_some() && part.collation.is_weighted() => max_key,
@@ -189,7 +206,7 @@ impl IndexDef {
             | SqlType::Varbinary { len } => *len as usize * part.collation.most_key_bytes() * 3 + 16,
             _ => 64,
         };
-        self.key_parts.iter().map(part).sum::<usize>() + ROW_ID_BYTES > max_key
+        self.key_parts.iter().map(part).sum::<usize>() + word + ROW_ID_BYTES > max_key
     }
 
     /// Returns whether two rows cannot have the same parts unless one of the parts is NULL.
@@ -197,7 +214,7 @@ impl IndexDef {
         match self.kind {
             IndexKind::Clustered => !self.hidden_row_id,
             IndexKind::Unique => true,
-            IndexKind::Secondary => false,
+            IndexKind::Secondary | IndexKind::Words => false,
         }
     }
 }
@@ -212,6 +229,7 @@ pub(crate) struct IndexShape<'a> {
     pub invisible: bool,
     pub for_foreign_key: bool,
     pub packing: Packing,
+    pub words: Option<Arc<WordsSpec>>,
     pub columns: &'a [ColumnDef],
     /// Columns that the table no longer has.
     pub dropped: &'a [DroppedColumn],
@@ -224,13 +242,22 @@ impl IndexShape<'_> {
     /// Derives the physical description. The caller has checked that all columns exist.
     pub(crate) fn build(self, tree: SegmentId, root: PageNo, valid_from: CommitTs) -> IndexDef {
         let clustered = self.kind == IndexKind::Clustered;
-        let mut key = self.parts.clone();
+        let has_words = self.kind == IndexKind::Words;
+        let words = self.words.map(|words| {
+            let first = self.parts.first().and_then(|part| self.columns.get(part.column));
+            let collation = first.map_or(Collation::DEFAULT, |column| column.collation);
+            WordRules::new(words.parser, collation, words.stopwords.clone())
+        });
+        let mut key = if has_words { Vec::new() } else { self.parts.clone() };
         let mut locator = match (clustered, self.clustered_key) {
             (true, _) => LocatorMap::Whole,
+            (false, _) if has_words => LocatorMap::AfterWord,
             (false, None) => LocatorMap::RowId,
             (false, Some(_)) => LocatorMap::Rest,
         };
-        if let (false, Some(clustered_key)) = (clustered, self.clustered_key) {
+        if let (true, Some(clustered_key)) = (has_words, self.clustered_key) {
+            key.extend(clustered_key);
+        } else if let (false, Some(clustered_key)) = (clustered, self.clustered_key) {
             let missing =
                 clustered_key.iter().filter(|part| !self.parts.iter().any(|own| same_value(own, part)));
             key.extend(missing);
@@ -278,6 +305,7 @@ impl IndexShape<'_> {
             invisible: self.invisible,
             for_foreign_key: self.for_foreign_key,
             packing: self.packing,
+            words: words.map(Arc::new),
             key_columns,
             key_parts,
             format: Arc::new(format),

@@ -43,7 +43,7 @@ pub use definition::{
 pub(crate) use encoding::CHANGE_BUFFER;
 pub use foreign_key::foreign_key_names;
 pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
-pub use fulltext::{FulltextDef, FulltextSpec, WordsSpec};
+pub use fulltext::{FulltextSpec, WordsSpec};
 pub use implicit_default::implicit_default;
 pub use index_def::{
     HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, Packing, PhysicalColumn, ROW_ID_BYTES,

@@ -68,8 +68,11 @@ fn wanted(
     declared: Option<bool>,
     options: &TableOptions,
 ) -> Option<bool> {
-    if kind == IndexKind::Clustered {
-        return declared;
+    match kind {
+        IndexKind::Clustered => return declared,
+        // Neighbours share their words, and most of their payloads are short.
+        IndexKind::Words => return Some(true),
+        IndexKind::Unique | IndexKind::Secondary => {}
     }
     let is_string = |part: &IndexPart| columns.get(part.column).is_some_and(|column| column.ty.is_string());
     declared.or(options.pack_keys).or(match options.organisation {

@@ -166,7 +166,6 @@ impl TableDef {
         TableDef {
             partitioning: None,
             partition_of: Some(self.id),
-            fulltext: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             histograms: Vec::new(),

@@ -3,8 +3,8 @@
 use super::decoding::decode_catalog;
 use super::definition::{TableDef, TableId};
 use super::encoding::{
-    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOREIGN_KEY, FULLTEXT, INDEX, KeyReader, PARTITION,
-    PARTITIONING, TABLE, VIEW, decode_table, decode_view, key,
+    CHANGE_BUFFER, CHECK, COLUMN, DATABASE, DROPPED, FOREIGN_KEY, INDEX, KeyReader, PARTITION, PARTITIONING,
+    TABLE, VIEW, decode_table, decode_view, key,
 };
 use super::histogram::HISTOGRAM;
 use super::published::DatabaseDef;
@@ -48,9 +48,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 Ok(view) => format!("view {}.{}: views are not written anew", view.database, view.name),
                 Err(error) => format!("a view: {error}"),
             }),
-            (Ok(TABLE..=FOREIGN_KEY | DROPPED | FULLTEXT), Ok(id)) => {
-                of_tables.entry(id).or_default().push(row.clone())
-            }
+            (Ok(TABLE..=FOREIGN_KEY | DROPPED), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
             (Ok(PARTITIONING | PARTITION), Ok(id)) => drop(partitioned.insert(id)),
             (Ok(PROGRAM), Ok(id)) => drop(programs.insert(id)),
             // These can be made anew.
@@ -90,7 +88,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
             Ok(catalog) => found.tables.extend(catalog.all_tables().map(|table| (**table).clone())),
             Err(why) => found.faults.push(format!("table {name}: its definition is not complete: {why}")),
         }
-        if lost(INDEX) || lost(FULLTEXT) {
+        if lost(INDEX) {
             found.faults.push(format!(
                 "indexes of table {name}, perhaps: a part of the catalog that may define some"
             ));
@@ -106,7 +104,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
 
 /// Returns whether columns, indexes and constraints are numbered without a gap.
 fn is_contiguous(rows: &[CatalogRow]) -> bool {
-    [COLUMN, INDEX, CHECK, FOREIGN_KEY, DROPPED, FULLTEXT].iter().all(|kind| {
+    [COLUMN, INDEX, CHECK, FOREIGN_KEY, DROPPED].iter().all(|kind| {
         let of_kind = rows.iter().filter(|row| row.key.first() == Some(kind));
         of_kind.enumerate().all(|(at, row)| row.key.get(9..) == Some(&(at as u16).to_be_bytes()))
     })

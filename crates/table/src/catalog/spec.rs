@@ -3,7 +3,7 @@
 
 use super::column::{CheckDef, ColumnDef, GeneratedKind, StoredColumn};
 use super::definition::{Organisation, TableDef, TableOptions};
-use super::fulltext::{FulltextDef, FulltextSpec};
+use super::fulltext::{FulltextSpec, WordsSpec};
 use super::index_def::{HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY};
 use super::partition_scheme::PartitionScheme;
 use crate::error::Result;
@@ -110,13 +110,13 @@ impl TableSpec {
     /// The definition that would make `table` again, without its foreign keys. Its indexes refer to the
     /// existing ones.
     pub fn of(table: &TableDef) -> TableSpec {
-        let shown = table.indexes.iter().filter(|index| !index.parts.is_empty());
+        let shown = table.ordered_indexes().iter().filter(|index| !index.parts.is_empty());
         TableSpec {
             database: table.database.clone(),
             name: table.name.clone(),
             columns: table.columns.clone(),
             indexes: shown.map(|index| IndexSpec::of(index, &table.columns)).collect(),
-            fulltext: table.fulltext.iter().map(|index| FulltextSpec::of(index, &table.columns)).collect(),
+            fulltext: table.fulltext().map(|index| FulltextSpec::of(index, &table.columns)).collect(),
             checks: table.checks.clone(),
             partitioning: table.partitioning.as_ref().map(|partitioning| partitioning.scheme.clone()),
             options: table.options.clone(),
@@ -134,7 +134,7 @@ impl IndexSpec {
         let (name, kind) = match index.kind {
             _ if index.is_primary() => (None, IndexSpecKind::Primary),
             IndexKind::Clustered | IndexKind::Unique => (Some(index.name.clone()), IndexSpecKind::Unique),
-            IndexKind::Secondary => (Some(index.name.clone()), IndexSpecKind::Plain),
+            IndexKind::Secondary | IndexKind::Words => (Some(index.name.clone()), IndexSpecKind::Plain),
         };
         IndexSpec {
             name,
@@ -177,6 +177,8 @@ pub(crate) struct IndexDraft {
     pub(crate) invisible: bool,
     pub(crate) for_foreign_key: bool,
     pub(crate) packed: Option<bool>,
+    /// The rules of a FULLTEXT index.
+    pub(crate) words: Option<Arc<WordsSpec>>,
     pub(crate) existing: Option<u64>,
 }
 
@@ -191,6 +193,7 @@ impl IndexDraft {
             invisible: index.invisible,
             for_foreign_key: index.for_foreign_key,
             packed: index.packed,
+            words: None,
             existing: index.existing,
         }
     }
@@ -202,8 +205,6 @@ pub(crate) struct TableDraft {
     pub(crate) columns: Vec<ColumnDef>,
     /// The indexes, in the order of [`index_order`].
     pub(crate) indexes: Vec<IndexDraft>,
-    /// The FULLTEXT indexes.
-    pub(crate) fulltext: Vec<FulltextDef>,
 }
 
 impl TableDraft {
@@ -211,6 +212,11 @@ impl TableDraft {
     pub(crate) fn clustered_key(&self) -> Option<&[IndexPart]> {
         let clustered = self.indexes.first().map(|clustered| clustered.parts.as_slice());
         clustered.filter(|parts| !parts.is_empty())
+    }
+
+    /// Returns whether there is a FULLTEXT index.
+    pub(crate) fn has_fulltext(&self) -> bool {
+        self.indexes.iter().any(|index| index.kind == IndexKind::Words)
     }
 
     /// The columns that each index is ordered by, including those that make its keys unique.
@@ -222,7 +228,7 @@ impl TableDraft {
             let whole = index.parts.iter().chain(missing).take_while(|part| part.prefix.is_none());
             whole.map(|part| part.column).collect()
         };
-        self.indexes.iter().map(key).collect()
+        self.indexes.iter().filter(|index| index.kind != IndexKind::Words).map(key).collect()
     }
 
     /// Checks `spec`.
@@ -248,6 +254,7 @@ impl TableDraft {
                 invisible: false,
                 for_foreign_key: false,
                 packed: None,
+                words: None,
                 existing: None,
             });
         }
@@ -258,24 +265,21 @@ impl TableDraft {
             indexes.push(draft);
         }
         let counts = |index: &&IndexDraft| index.kind != IndexKind::Clustered && index.name != PRIMARY;
-        let mut fulltext: Vec<FulltextDef> = Vec::with_capacity(spec.fulltext.len());
         for index in &spec.fulltext {
             if spec.partitioning.is_some() {
                 return Err(MysqlError::table_cannot_have_fulltext().into());
             }
-            let others = fulltext.iter().map(|index| &index.name);
-            let taken: Vec<&str> =
-                indexes.iter().map(|index| &index.name).chain(others).map(String::as_str).collect();
+            let taken: Vec<&str> = indexes.iter().map(|index| index.name.as_str()).collect();
             let index = validate_fulltext(index, &columns, &taken)?;
-            fulltext.push(index);
+            indexes.push(index);
         }
-        if indexes.iter().filter(counts).count() + fulltext.len() > MAX_INDEXES {
+        if indexes.iter().filter(counts).count() > MAX_INDEXES {
             return Err(MysqlError::too_many_keys(MAX_INDEXES).into());
         }
         indexes.sort_by_key(|index| index_order(index, &columns));
         check_auto_increment(&columns, &indexes)?;
         check_visibility(&columns, &indexes)?;
-        Ok(TableDraft { columns, indexes, fulltext })
+        Ok(TableDraft { columns, indexes })
     }
 }
 
@@ -344,6 +348,7 @@ fn index_order(index: &IndexDraft, columns: &[ColumnDef]) -> u8 {
         IndexKind::Unique if !index.parts.iter().any(nullable) => 2,
         IndexKind::Unique => 3,
         IndexKind::Secondary => 4,
+        IndexKind::Words => 5,
     }
 }
 
@@ -382,7 +387,7 @@ pub(super) fn validate_index(
 /// # Errors
 /// 1061, 1280 and 1059 for its name; 1072 and 1060 for its columns; 1283 for columns that are not text, or are not all of one
 /// collation; 3106 for virtual columns.
-fn validate_fulltext(index: &FulltextSpec, columns: &[ColumnDef], taken: &[&str]) -> Result<FulltextDef> {
+fn validate_fulltext(index: &FulltextSpec, columns: &[ColumnDef], taken: &[&str]) -> Result<IndexDraft> {
     if index.columns.len() > MAX_INDEX_PARTS {
         return Err(MysqlError::too_many_key_parts(MAX_INDEX_PARTS).into());
     }
@@ -406,6 +411,8 @@ fn validate_fulltext(index: &FulltextSpec, columns: &[ColumnDef], taken: &[&str]
         }
         positions.push(position);
     }
+    let parts =
+        positions.into_iter().map(|column| IndexPart { column, descending: false, prefix: None }).collect();
     let name = match &index.name {
         Some(name) => {
             check_name(name, |name| MysqlError::wrong_index_name(name))?;
@@ -423,8 +430,17 @@ fn validate_fulltext(index: &FulltextSpec, columns: &[ColumnDef], taken: &[&str]
     let Some(words) = index.words.clone() else {
         return Err(MysqlError::internal("a FULLTEXT index without rules").into());
     };
-    let (comment, invisible) = (index.comment.clone(), index.invisible);
-    Ok(FulltextDef { name, columns: positions, words, comment, invisible })
+    Ok(IndexDraft {
+        name,
+        kind: IndexKind::Words,
+        parts,
+        comment: index.comment.clone(),
+        invisible: index.invisible,
+        for_foreign_key: false,
+        packed: None,
+        words: Some(Arc::new(words)),
+        existing: index.existing,
+    })
 }
 
 /// Returns whether the values of a column are texts, in a character set that contains ASCII.
@@ -512,7 +528,9 @@ fn check_visibility(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result<()>
 fn check_auto_increment(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result<()> {
     let mut automatic = columns.iter().enumerate().filter(|(_, column)| column.auto_increment);
     let Some((position, column)) = automatic.next() else { return Ok(()) };
-    let is_key = |index: &IndexDraft| index.parts.first().is_some_and(|part| part.column == position);
+    let is_key = |index: &IndexDraft| {
+        index.kind != IndexKind::Words && index.parts.first().is_some_and(|part| part.column == position)
+    };
     if automatic.next().is_some() || !indexes.iter().any(is_key) {
         return Err(MysqlError::wrong_auto_key().into());
     }

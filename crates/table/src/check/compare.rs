@@ -7,7 +7,7 @@ use super::contents::Sum;
 use super::{Check, MAX_FAULTS};
 use crate::catalog::IndexDef;
 use crate::error::Result;
-use crate::index::entry::{Entry, describe_entry, entry_of_row, locator_of_entry};
+use crate::index::entry::{DerivedFrom, Entry, describe_entry, for_each_entry, locator_of_entry};
 use crate::read::{EntryStep, LocatorBatch};
 use crate::run::{EntrySource, Merge, Sorter};
 use leafline_btree::Direction;
@@ -44,7 +44,12 @@ impl Check<'_> {
         self.each_leaf(table.clustered(), &mut |entries| {
             pending.clear();
             for entry in entries {
-                pending.push(entry_of_row(table, index, &entry.key, &entry.payload)?);
+                let outside = self.view.texts_outside(table, std::slice::from_ref(index), &entry.payload)?;
+                let row = DerivedFrom { key: &entry.key, payload: &entry.payload, outside: &outside };
+                for_each_entry(table, index, row, &mut |entry| {
+                    pending.push(entry);
+                    Ok(())
+                })?;
             }
             pending.iter().try_for_each(|entry| sorter.push(&entry.key, &entry.payload))
         })?;
@@ -97,7 +102,11 @@ impl Check<'_> {
     }
 
     /// Calls `each` with the visible entries of an index, some at a time, while no latch is held.
-    fn each_leaf(&self, index: &Arc<IndexDef>, each: &mut dyn FnMut(&[Entry]) -> Result<()>) -> Result<()> {
+    pub(super) fn each_leaf(
+        &self,
+        index: &Arc<IndexDef>,
+        each: &mut dyn FnMut(&[Entry]) -> Result<()>,
+    ) -> Result<()> {
         let mut cursor = self.view.entries(self.table, index)?;
         cursor.read_ahead(Direction::Forward, &[], None);
         let mut entries = Vec::new();

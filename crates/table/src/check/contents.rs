@@ -9,7 +9,9 @@ use super::parallel::in_parallel;
 use super::{Check, CheckDepth};
 use crate::catalog::IndexDef;
 use crate::error::Result;
-use crate::index::entry::{describe_entry, entry_of_row, read_row, unique_prefix};
+use crate::index::entry::{
+    DerivedFrom, describe_entry, entry_of_row, for_each_entry, read_row, unique_prefix,
+};
 use crate::read::{EntryStep, ReadView};
 use leafline_btree::{Direction, LeavesByPage, NodeProgress, Tree};
 use leafline_types::OverflowRef;
@@ -95,7 +97,8 @@ impl Check<'_> {
             self.found.note(table, None, None, what.into());
             return Ok(());
         }
-        let Some((found, derived)) = self.sums(table.clustered())? else { return Ok(()) };
+        let Some((found, mut derived)) = self.sums(table.clustered())? else { return Ok(()) };
+        self.add_words(&mut derived)?;
         if found.entries != rows {
             let what = format!("table {}: it has {} rows, {rows} were counted", table.name, found.entries);
             self.found.miscounted = true;
@@ -112,6 +115,29 @@ impl Check<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Adds the entries that FULLTEXT indexes should have, which are derived from values outside the rows, too, and thus without a
+    /// latch.
+    fn add_words(&self, derived: &mut [Sum]) -> Result<()> {
+        let table = self.table;
+        if !table.has_fulltext() {
+            return Ok(());
+        }
+        self.each_leaf(table.clustered(), &mut |rows| {
+            for row in rows {
+                let words = table.secondary().iter().zip(&mut *derived).filter(|(index, _)| index.is_words());
+                let outside = self.view.texts_outside(table, table.secondary(), &row.payload)?;
+                let row = DerivedFrom { key: &row.key, payload: &row.payload, outside: &outside };
+                for (index, sum) in words {
+                    for_each_entry(table, index, row, &mut |entry| {
+                        sum.add(&entry.key, &entry.payload);
+                        Ok(())
+                    })?;
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Reads an index in pieces. `None` if it cannot be read.
@@ -196,7 +222,7 @@ impl Check<'_> {
         let mut piece = Piece { derived: vec![Sum::default(); derive.len()], ..Piece::default() };
         let extended = index.is_clustered() && self.options.depth == CheckDepth::Extended;
         let mut last = None::<Vec<u8>>;
-        for_each_entry(self.view, self.table, index, (lower, upper), self.progress, &mut |key, payload| {
+        visit_entries(self.view, self.table, index, (lower, upper), self.progress, &mut |key, payload| {
             if last.as_deref().is_some_and(|last| last >= key) {
                 piece.faults.push(format!("keys out of order at {}", hex::encode(key)));
             }
@@ -219,7 +245,8 @@ impl Check<'_> {
                 if extended || (index.is_clustered() && table.overflow.is_some()) {
                     piece.outside.extend(read_row(table, key, payload)?);
                 }
-                for (index, sum) in derive.iter().zip(&mut piece.derived) {
+                let ordered = derive.iter().zip(&mut piece.derived).filter(|(index, _)| !index.is_words());
+                for (index, sum) in ordered {
                     let entry = entry_of_row(table, index, key, payload)?;
                     sum.add(&entry.key, &entry.payload);
                 }
@@ -244,7 +271,7 @@ type EachEntry<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
 
 /// Calls `each` with key and payload of the visible entries in a range of an index. It runs under the latch
 /// of a leaf and must not block.
-fn for_each_entry(
+fn visit_entries(
     view: &ReadView,
     table: &Arc<crate::catalog::TableDef>,
     index: &Arc<IndexDef>,

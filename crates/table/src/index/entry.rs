@@ -4,11 +4,14 @@
 //! on pages, in the log). Secondary entries are always derived from the second form. Commits, snapshots of old
 //! versions, builds and checks thus share one derivation.
 
+use super::words_entry::{self, locator_of_key, word_of_key};
 use crate::catalog::{IndexDef, IndexPart, LocatorMap, ROW_ID_BYTES, TableDef};
 use crate::error::{Result, TableError};
 use crate::key_text::{KeyText, PartText};
+use crate::limits::Limits;
 use leafline_types::convert::to_text;
 use leafline_types::{KeyPart, OverflowRef, SqlType, Value, decode_value, skip_part};
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// The key and payload of an entry of some index.
@@ -16,6 +19,13 @@ use std::ops::Range;
 pub(crate) struct Entry {
     pub(crate) key: Vec<u8>,
     pub(crate) payload: Vec<u8>,
+}
+
+impl Entry {
+    /// Returns whether a page can hold it.
+    pub(crate) fn fits(&self, limits: &Limits) -> bool {
+        self.key.len() <= limits.max_key && self.key.len() + self.payload.len() <= limits.max_entry
+    }
 }
 
 /// Makes the clustered entry of a row. It contains `row_id` if the table has hidden row ids.
@@ -48,7 +58,76 @@ pub(crate) fn read_row(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<V
     Ok(outside.into_iter().map(|(_, reference)| reference).collect())
 }
 
-/// Makes the entry of `index` for the row with this clustered key and payload.
+/// A row from which entries are derived.
+#[derive(Clone, Copy)]
+pub(crate) struct DerivedFrom<'r> {
+    pub(crate) key: &'r [u8],
+    pub(crate) payload: &'r [u8],
+    /// The texts that are stored outside it (`words_entry::texts_outside`).
+    pub(crate) outside: &'r [(usize, Vec<u8>)],
+}
+
+/// Calls `f` with each entry of `index` for a row.
+pub(crate) fn for_each_entry(
+    table: &TableDef,
+    index: &IndexDef,
+    row: DerivedFrom<'_>,
+    f: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<()> {
+    match &index.words {
+        Some(rules) => {
+            words_entry::for_each_entry(table, (index, rules), (row.key, row.payload), row.outside, f)
+        }
+        None => f(entry_of_row(table, index, row.key, row.payload)?),
+    }
+}
+
+/// Makes all entries of `index` for a row.
+pub(crate) fn entries_of_row(table: &TableDef, index: &IndexDef, row: DerivedFrom<'_>) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for_each_entry(table, index, row, &mut |entry| {
+        entries.push(entry);
+        Ok(())
+    })?;
+    // The entries of a row come in the order of words, which is that of the index.
+    debug_assert!(entries.is_sorted_by(|a, b| a.key < b.key));
+    Ok(entries)
+}
+
+/// The changes of an index that turn the entries of one row into those of another. Both are in the order of the index. `removed` and
+/// `put` are called in this order, too.
+pub(crate) fn differences(
+    old: Vec<Entry>,
+    new: Vec<Entry>,
+    change: &mut dyn FnMut(EntryChange) -> Result<()>,
+) -> Result<()> {
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(old), Some(new)) => old.key.cmp(&new.key),
+        };
+        let before = if order.is_le() { old.next() } else { None };
+        let after = if order.is_ge() { new.next() } else { None };
+        match (before, after) {
+            (Some(before), None) => change(EntryChange::Remove(before.key))?,
+            (before, Some(after)) if before.as_ref() != Some(&after) => change(EntryChange::Put(after))?,
+            _ => {}
+        }
+    }
+}
+
+/// A change of an index.
+pub(crate) enum EntryChange {
+    /// Removes the entry with this key.
+    Remove(Vec<u8>),
+    /// Puts an entry, instead of the one with its key if there is one.
+    Put(Entry),
+}
+
+/// Makes the entry of `index`, which is no FULLTEXT index, for the row with this clustered key and payload.
 pub(crate) fn entry_of_row(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<Entry> {
     let mut entries = RowEntries::default();
     entries.begin_row(table);
@@ -81,6 +160,9 @@ impl RowEntries {
     ) -> Result<Entry> {
         if index.is_clustered() {
             return Ok(Entry { key: key.to_vec(), payload: payload.to_vec() });
+        }
+        if index.is_words() {
+            return Err(TableError::Internal("the one entry of a row in a FULLTEXT index".into()));
         }
         let clustered = &table.clustered().format;
         // Most entries end with the row's key unchanged, which need not be decoded.
@@ -119,6 +201,7 @@ pub(crate) fn locator_of_entry(index: &IndexDef, key: &[u8], out: &mut Vec<u8>) 
     out.clear();
     match &index.locator {
         LocatorMap::Whole => out.extend_from_slice(key),
+        LocatorMap::AfterWord => out.extend_from_slice(locator_of_key(index, key)?),
         LocatorMap::RowId => {
             let at = key.len().checked_sub(ROW_ID_BYTES).ok_or_else(|| short_key(index))?;
             out.extend_from_slice(key.get(at..).unwrap_or_default());
@@ -189,6 +272,11 @@ pub(crate) fn unique_prefix<'k>(index: &IndexDef, key: &'k [u8]) -> Result<Optio
 /// The values of an index's own parts in an entry, joined with `-`. A value that cannot be recovered from the entry
 /// is shown as its bytes in hexadecimal.
 pub(crate) fn describe_entry(index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<String> {
+    if index.is_words() {
+        let locator = hex::encode(locator_of_key(index, key)?);
+        let word = word_of_key(index, key)?.map(|word| format!("word {}", hex::encode(word.word)));
+        return Ok(format!("{}-{locator}", word.as_deref().unwrap_or("row")));
+    }
     let mut values = Vec::with_capacity(index.parts.len());
     for (position, part) in index.parts.iter().enumerate() {
         if index.format.has_column(part.column) {

@@ -2,6 +2,7 @@
 //! row.
 
 pub(crate) mod entry;
+pub(crate) mod words_entry;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;

@@ -7,9 +7,10 @@ use super::fetch::fetch_rows;
 use super::patches::{OwnWritesRead, UnresolvedEntry};
 use super::row::spilled_row;
 use crate::error::Result;
-use crate::index::entry::{entry_of_row, locator_of_entry};
+use crate::index::entry::{DerivedFrom, entries_of_row, entry_of_row, locator_of_entry};
 use crate::write_set::OverlayEntry as Patch;
 use leafline_btree::Direction;
+use std::collections::BTreeMap;
 
 /// The maximum number of own writes read at once.
 const MAX_OWN: usize = 256;
@@ -86,6 +87,10 @@ impl EntryCursor {
         }
         self.rows_visited += visited.len() as u64;
         let places = locators.sort();
+        if self.index.is_words() {
+            self.derive_words(&locators, &places, &visited, &mut patches)?;
+            return Ok(patches);
+        }
         let mut failed = None;
         fetch_rows(&self.view.core, &self.table, &self.view.snapshot, &locators, &[], &mut |at, row| {
             let place = places.get(at).and_then(|place| visited.get(*place as usize));
@@ -97,5 +102,38 @@ impl EntryCursor {
             }
         })?;
         failed.map_or(Ok(patches), Err)
+    }
+
+    /// Derives entries of a FULLTEXT index from the rows of `locators`, which may have values outside them.
+    fn derive_words(
+        &self,
+        locators: &LocatorBatch,
+        places: &[u32],
+        visited: &[usize],
+        patches: &mut [Patch],
+    ) -> Result<()> {
+        let mut rows: Vec<(usize, Vec<u8>, Vec<u8>)> = Vec::new();
+        fetch_rows(&self.view.core, &self.table, &self.view.snapshot, locators, &[], &mut |at, row| {
+            rows.extend(row.map(|row| (at, row.key.to_vec(), row.payload.to_vec())));
+        })?;
+        let mut last: Option<(Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>)> = None;
+        for (at, key, payload) in rows {
+            let entries = match last.take().filter(|(of, _)| *of == key) {
+                Some((_, entries)) => entries,
+                None => {
+                    let outside =
+                        self.view.texts_outside(&self.table, std::slice::from_ref(&self.index), &payload)?;
+                    let row = DerivedFrom { key: &key, payload: &payload, outside: &outside };
+                    let entries = entries_of_row(&self.table, &self.index, row)?.into_iter();
+                    entries.map(|entry| (entry.key, entry.payload)).collect()
+                }
+            };
+            let place = places.get(at).and_then(|place| visited.get(*place as usize));
+            if let Some(patch) = place.and_then(|place| patches.get_mut(*place)) {
+                patch.state = entries.get(&patch.key).map(|payload| payload.as_slice().into());
+            }
+            last = Some((key, entries));
+        }
+        Ok(())
     }
 }

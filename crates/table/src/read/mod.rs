@@ -11,12 +11,14 @@ mod locators;
 mod patches;
 mod reader;
 mod row;
+mod search;
 mod values;
 mod view;
 
 pub use cursor::EntryCursor;
 pub use locators::LocatorBatch;
 pub use reader::RowReader;
+pub use search::{MatchedRow, Matches};
 pub use view::ReadView;
 
 /// An entry of an index. For a clustered index, key and payload are the row.

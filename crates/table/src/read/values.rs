@@ -1,14 +1,16 @@
 //! Overflow values, as a view sees them.
 
 use super::{LocatorBatch, ReadView};
-use crate::catalog::TableDef;
+use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
+use crate::index::words_entry::{TextsOutside, texts_outside};
 use crate::overflow;
 use crate::overflow::{checked, part_key, part_of_payload, parts};
 use arrow_array::ArrayRef;
 use leafline_types::memory::server;
 use leafline_types::{DecodedRows, OverflowRef, RowBlock, SqlType};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 impl ReadView {
     /// Completes the decoded columns of rows of `table` with their overflow values. The caller holds no latch.
@@ -34,6 +36,20 @@ impl ReadView {
         let references: Vec<OverflowRef> = rows.missing().iter().map(|missing| missing.reference).collect();
         let values = self.overflow_values(table, &references)?;
         Ok(rows.complete(&values, types)?)
+    }
+
+    /// Reads the texts of a row of `table` that some indexes are derived from and that are stored outside it. The caller holds no
+    /// latch.
+    pub(crate) fn texts_outside(
+        &self,
+        table: &TableDef,
+        indexes: &[Arc<IndexDef>],
+        payload: &[u8],
+    ) -> Result<TextsOutside> {
+        texts_outside(table, indexes, payload, |reference| {
+            let mut values = self.overflow_values(table, std::slice::from_ref(reference))?;
+            values.pop().ok_or_else(|| TableError::Internal("a value was not fetched".into()))
+        })
     }
 
     /// Reads overflow values of `table`, in the order of their numbers.

@@ -27,6 +27,8 @@ use crate::maintenance::Maintenance;
 use crate::new_table::NewTrees;
 use crate::op::CounterChange;
 use crate::overflow;
+use crate::overflow::CurrentValues;
+use crate::run::EntrySource;
 use crate::txn::{Isolation, Transaction, TxnMode, purge};
 use leafline_btree::{Direction, ReadAheadSettings};
 use leafline_types::Value;
@@ -98,7 +100,10 @@ impl Maintenance {
                 let clustered = self.core.trees.current(table.clustered().tree)?;
                 let mut rows = TreeSource::in_any_order(&clustered.tree)?;
                 let control = BuildControl::of(&self.core);
-                for built in build_indexes(&self.core, table, drafts, &mut rows, &control, &mut new)? {
+                let values = CurrentValues::of(&self.core, table, table.secondary())?;
+                let texts = |payload: &[u8]| values.texts_of(table, payload);
+                let rows = (&mut rows as &mut dyn EntrySource, &texts as &_);
+                for built in build_indexes(&self.core, table, drafts, rows, &control, &mut new)? {
                     if let Some(index) = changed.indexes.iter_mut().find(|index| index.id == built.id) {
                         *index = Arc::new(built);
                     }

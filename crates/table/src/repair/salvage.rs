@@ -169,7 +169,11 @@ impl<'a, 'e> Building<'a, 'e> {
         self.gaps.pass(self.table, key, payload, &mut self.report.lost)?;
         self.report.rows += 1;
         if let Some(builder) = &mut self.builder {
-            self.sorters.push(key, payload)?;
+            self.sorters.push(
+                key,
+                payload,
+                self.view.texts_outside(self.table, self.table.secondary(), payload)?,
+            )?;
             builder.push(key, payload)?;
         }
         Ok(())

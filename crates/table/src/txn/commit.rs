@@ -33,9 +33,10 @@ use crate::error::{Result, TableError};
 use crate::index::entry::RowEntries;
 use crate::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, Op, encode_end};
 use crate::options::ChangeBuffering;
+use crate::overflow::CurrentValues;
 use crate::serial::Writes;
 use crate::txn::relief;
-use crate::write_set::WriteSet;
+use crate::write_set::{NOW, WriteSet};
 use leafline_btree::{CommitTs, Direction};
 use leafline_storage::{Lsn, PageNo, Reservation};
 use parking_lot::RwLockWriteGuard;
@@ -220,6 +221,7 @@ fn transaction_plan(core: &Core, writes: &WriteSet, mut listed: Option<&mut Writ
         }
         plan.add_tree(core, table.clustered().tree)?;
         let mut changes = writes.net_changes(table.id)?;
+        let values = CurrentValues::of(core, table, table.secondary())?;
         let mut written = 0;
         while let Some(change) = changes.next()? {
             if written == 0 {
@@ -228,7 +230,14 @@ fn transaction_plan(core: &Core, writes: &WriteSet, mut listed: Option<&mut Writ
             written += 1;
             counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
             let listed = listed.as_deref_mut().filter(|_| !table.is_private && !table.is_overflow);
-            plan.add_row(core, table, &change, (&mut before, &mut after), listed)?;
+            // The parts of old values are still in their tree, because their deletion is a change of this commit.
+            let before_texts =
+                change.before.map_or(Ok(Vec::new()), |payload| values.texts_of(table, payload))?;
+            let after_texts = change.after.map_or(Ok(Vec::new()), |payload| {
+                values.texts_with(table, payload, |overflow, key| writes.row(overflow, key, NOW))
+            })?;
+            let outside = (before_texts, after_texts);
+            plan.add_row(core, table, &change, (&mut before, &mut after), outside, listed)?;
         }
         if table.has_hidden_row_id() || table.is_overflow {
             counters.next_row_id = core.counters.next_row_id(table.id);

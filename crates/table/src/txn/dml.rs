@@ -8,6 +8,7 @@ use crate::core::Core;
 use crate::counters::Numbering;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, duplicate_entry, entry_of_row, row_id_of};
+use crate::index::words_entry::for_each_entry_of;
 use crate::lock::LockMode;
 use crate::overflow;
 use crate::overflow::NewRow;
@@ -180,7 +181,7 @@ impl Transaction {
             }
             return Ok(new_row.entry.key);
         }
-        self.check_sizes(table, entry)?;
+        self.check_sizes(table, entry, new)?;
         self.check_unique(table, entry, Some((locator, &before)))?;
         self.put_row_at(table, locator, Some(before), Some((&new_row, new)))?;
         Ok(new_row.entry.key)
@@ -247,7 +248,7 @@ impl Transaction {
         }
         let new = overflow::new_row(&self.core, table, row, 0, None)?;
         let entry = &new.entry;
-        self.check_sizes(table, entry)?;
+        self.check_sizes(table, entry, row)?;
         let before = self.lock_present(table, &entry.key)?;
         self.check_unique(table, entry, before.as_ref().map(|before| (entry.key.as_slice(), before)))?;
         let replaced = before.is_some();
@@ -323,7 +324,7 @@ impl Transaction {
         row: &[Value],
     ) -> Result<()> {
         let entry = &new.entry;
-        self.check_sizes(table, entry)?;
+        self.check_sizes(table, entry, row)?;
         if table.has_hidden_row_id() {
             // Nobody else knows the row, but the table may be locked as a whole.
             self.locks.lock_table(table.id, LockMode::IntentionExclusive, Some(&self.limits))?;
@@ -431,7 +432,7 @@ impl Transaction {
     }
 
     /// Checks that row and entries fit their pages, whatever happens later.
-    fn check_sizes(&self, table: &TableDef, entry: &Entry) -> Result<()> {
+    fn check_sizes(&self, table: &TableDef, entry: &Entry, row: &[Value]) -> Result<()> {
         let limits = &self.core.limits;
         if entry.key.len() > limits.max_key {
             return Err(MysqlError::key_too_long(limits.max_key).into());
@@ -440,10 +441,17 @@ impl Transaction {
             return Err(MysqlError::too_big_row_size(limits.max_entry).into());
         }
         for index in table.secondary().iter().filter(|index| index.may_be_too_long(limits.max_key)) {
-            let secondary = entry_of_row(table, index, &entry.key, &entry.payload)?;
-            let size = secondary.key.len() + secondary.payload.len();
-            if secondary.key.len() > limits.max_key || size > limits.max_entry {
-                return Err(MysqlError::key_too_long(limits.max_key).into());
+            let fits = |entry: Entry| match entry.fits(limits) {
+                true => Ok(()),
+                false => Err(MysqlError::key_too_long(limits.max_key).into()),
+            };
+            match &index.words {
+                None => fits(entry_of_row(table, index, &entry.key, &entry.payload)?)?,
+                Some(rules) => {
+                    let texts: Vec<Value> =
+                        index.parts.iter().filter_map(|part| row.get(part.column).cloned()).collect();
+                    for_each_entry_of(rules, &entry.key, &texts, &mut |entry| fits(entry))?;
+                }
             }
         }
         Ok(())

@@ -4,7 +4,8 @@ use super::apply::Applier;
 use crate::catalog::TableDef;
 use crate::core::Core;
 use crate::error::{Result, TableError};
-use crate::index::entry::RowEntries;
+use crate::index::entry::{DerivedFrom, Entry, EntryChange, RowEntries, differences, entries_of_row};
+use crate::index::words_entry::TextsOutside;
 use crate::memory::{MemoryAccount, Terms};
 use crate::op::{CounterChange, Op};
 use crate::run::Sorter;
@@ -184,6 +185,7 @@ impl CommitPlan {
         table: &TableDef,
         change: &NetChange<'_>,
         (before, after): (&mut RowEntries, &mut RowEntries),
+        (outside_before, outside_after): (TextsOutside, TextsOutside),
         mut listed: Option<&mut Writes>,
     ) -> Result<()> {
         let clustered = table.clustered();
@@ -200,6 +202,27 @@ impl CommitPlan {
         after.begin_row(table);
         for index in table.secondary() {
             let is_bufferable = !index.is_unique();
+            if index.is_words() {
+                let row = |payload, outside| DerivedFrom { key: change.key, payload, outside };
+                let old =
+                    change.before.map(|payload| entries_of_row(table, index, row(payload, &outside_before)));
+                let new =
+                    change.after.map(|payload| entries_of_row(table, index, row(payload, &outside_after)));
+                let (old, new) = (old.transpose()?.unwrap_or_default(), new.transpose()?.unwrap_or_default());
+                if let Some(listed) = &mut listed {
+                    old.iter().chain(&new).for_each(|entry| listed.insert(table.id, index.tree, &entry.key));
+                }
+                differences(old, new, &mut |changed| {
+                    let op = match changed {
+                        EntryChange::Remove(key) => Op::DropEntry { tree: index.tree, key },
+                        EntryChange::Put(Entry { key, payload }) => {
+                            Op::PutEntry { tree: index.tree, key, payload }
+                        }
+                    };
+                    self.push(core, op, is_bufferable)
+                })?;
+                continue;
+            }
             let old = change.before.map(|payload| before.entry(table, index, change.key, payload));
             let new = change.after.map(|payload| after.entry(table, index, change.key, payload));
             let (old, new) = (old.transpose()?, new.transpose()?);

@@ -391,6 +391,15 @@ impl Collation {
         }
     }
 
+    /// Appends the bytes that the [`hash_key`](Self::hash_key) of every string begins with that begins with `s`. Returns whether
+    /// no other string's does, as far as the collation tells them apart: it does not if the collation has several levels.
+    pub fn hash_key_prefix(self, s: &[u8], out: &mut Vec<u8>) -> bool {
+        if !self.append_weights_prefix(s, out) {
+            out.extend_from_slice(s);
+        }
+        self.weights().is_none_or(|weights| weights.levels.len() == 1)
+    }
+
     /// Appends bytes whose order under `memcmp` is the collation's. No string's bytes are a prefix of another's, so
     /// another sort key may follow them. An index stores them.
     pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {

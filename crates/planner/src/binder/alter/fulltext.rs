@@ -3,7 +3,7 @@
 use super::Alter;
 use crate::binder::table_spec::fulltext_spec;
 use leafline_syntax::ast::{AlterAction, KeyKind};
-use leafline_table::{FulltextDef, FulltextSpec};
+use leafline_table::{FulltextSpec, IndexDef, IndexPart};
 use leafline_types::MysqlError;
 
 impl Alter<'_> {
@@ -16,13 +16,13 @@ impl Alter<'_> {
         else {
             return false;
         };
-        self.old.fulltext.iter().any(|index| index.name.eq_ignore_ascii_case(&name.value))
+        self.old.fulltext().any(|index| index.name.eq_ignore_ascii_case(&name.value))
     }
 
     /// Changes the FULLTEXT indexes. An index loses the columns that the table loses, and goes with the last of them.
     pub(super) fn change_fulltext(&mut self, actions: &[AlterAction]) -> Result<(), MysqlError> {
         let mut fulltext = Vec::new();
-        for index in &self.old.fulltext {
+        for index in self.old.fulltext() {
             fulltext.extend(self.kept_fulltext(index, actions)?);
         }
         for action in actions {
@@ -39,15 +39,21 @@ impl Alter<'_> {
     /// Returns what becomes of an index; nothing if it is dropped.
     fn kept_fulltext(
         &self,
-        index: &FulltextDef,
+        index: &IndexDef,
         actions: &[AlterAction],
     ) -> Result<Option<FulltextSpec>, MysqlError> {
         let mut spec = FulltextSpec::of(index, &self.old.columns);
-        let columns = index
-            .columns
-            .iter()
-            .filter_map(|&column| self.made_from(column).or_else(|| self.made_anew(column)));
-        spec.columns = columns.map(|column| column.def.name.clone()).collect();
+        let mut anew = false;
+        let column = |part: &IndexPart| {
+            let kept = self.made_from(part.column);
+            anew |= kept.is_none();
+            kept.or_else(|| self.made_anew(part.column)).map(|column| column.def.name.clone())
+        };
+        spec.columns = index.parts.iter().filter_map(column).collect();
+        if anew {
+            // The index lost a column, or a new column took the name of one.
+            spec.existing = None;
+        }
         for action in actions {
             match action {
                 AlterAction::DropKey(name) if name.value.eq_ignore_ascii_case(&index.name) => {

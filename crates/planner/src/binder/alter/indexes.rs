@@ -18,7 +18,7 @@ impl Alter<'_> {
     ) -> Result<(), MysqlError> {
         let actions: Vec<&AlterAction> =
             actions.iter().filter(|action| !self.is_of_fulltext(action)).collect();
-        let shown = self.old.indexes.iter().filter(|index| !index.parts.is_empty());
+        let shown = self.old.ordered_indexes().iter().filter(|index| !index.parts.is_empty());
         let mut kept = Vec::new();
         for (mut spec, index) in TableSpec::of(self.old).indexes.into_iter().zip(shown) {
             let mut anew = false;

@@ -9,7 +9,7 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::change_log::Watch;
 use crate::check::Sum;
 use crate::error::{Result, TableError};
-use crate::index::entry::{Entry, entry_of_row};
+use crate::index::entry::{DerivedFrom, Entry, EntryChange, differences, entries_of_row};
 use crate::overflow::values_of_row;
 use crate::read::{LocatorBatch, ReadView};
 use crate::run::EntrySource;
@@ -32,6 +32,12 @@ pub(crate) struct SeenRow<'a> {
 }
 
 impl SeenRow<'_> {
+    /// Makes all entries of an index of `table` for it; it must be a row of this table.
+    pub(crate) fn entries(&self, table: &TableDef, index: &Arc<IndexDef>) -> Result<Vec<Entry>> {
+        let outside = self.view.texts_outside(table, std::slice::from_ref(index), self.payload)?;
+        entries_of_row(table, index, DerivedFrom { key: self.key, payload: self.payload, outside: &outside })
+    }
+
     /// Decodes its values; it must be a row of `table`.
     ///
     /// # Errors
@@ -125,21 +131,12 @@ impl Derivation for IndexEntries {
         // A table whose rows are only watched has none.
         let Some((_, indexes)) = self.tables.get(source) else { return Ok(()) };
         for (index, tree) in indexes.iter().zip(first..) {
-            let entry = |row: Option<SeenRow<'_>>| -> Result<Option<Entry>> {
-                row.map(|row| entry_of_row(table, index, row.key, row.payload)).transpose()
-            };
-            let (old, new) = (entry(old)?, entry(new)?);
-            if old == new {
-                continue;
-            }
-            if let Some(old) = old
-                && new.as_ref().is_none_or(|new| new.key != old.key)
-            {
-                changes.remove(tree, &old.key)?;
-            }
-            if let Some(new) = new {
-                changes.put(tree, &new.key, &new.payload)?;
-            }
+            let entries =
+                |row: Option<SeenRow<'_>>| row.map_or(Ok(Vec::new()), |row| row.entries(table, index));
+            differences(entries(old)?, entries(new)?, &mut |change| match change {
+                EntryChange::Remove(key) => changes.remove(tree, &key),
+                EntryChange::Put(entry) => changes.put(tree, &entry.key, &entry.payload),
+            })?;
         }
         Ok(())
     }
@@ -176,8 +173,8 @@ impl Derivation for IndexEntries {
                     cancel.check()?;
                 }
                 for (index, sum) in indexes.iter().zip(&mut derived) {
-                    let entry = entry_of_row(table, index, key, payload)?;
-                    sum.add(&entry.key, &entry.payload);
+                    let row = SeenRow { view, key, payload };
+                    row.entries(table, index)?.iter().for_each(|entry| sum.add(&entry.key, &entry.payload));
                 }
             }
             for (built, derived) in trees.by_ref().take(indexes.len()).zip(derived) {
