@@ -211,6 +211,7 @@ impl Instance {
             opened: Instant::now(),
         });
         server::exempt(lent_bytes());
+        instance.notice_restrictions();
         instance.apply_globals()?;
         if has_threads {
             // The thread holds a weak reference, so that it does not keep the instance open.
@@ -232,12 +233,24 @@ impl Instance {
         self.globals.read().server_access
     }
 
+    /// Switches `partial_revokes` on if an account has restrictions, as MySQL does where the grant tables have some.
+    pub(crate) fn notice_restrictions(&self) {
+        if self.accounts.have_restrictions() {
+            self.globals.write().partial_revokes = true;
+            self.accounts.make_names_literal(true);
+        }
+    }
+
     /// Makes the engine, the slow query log and the validation of passwords follow the global variables.
     ///
     /// # Errors
-    /// 29 if the slow query log cannot be opened.
+    /// 29 if the slow query log cannot be opened, 3896 for `partial_revokes` = OFF while accounts have restrictions.
     pub(crate) fn apply_globals(&self) -> Result<(), MysqlError> {
         let globals = self.globals.read().clone();
+        if !globals.partial_revokes && self.accounts.have_restrictions() {
+            return Err(MysqlError::partial_revokes_exist("partial_revokes"));
+        }
+        self.accounts.make_names_literal(globals.partial_revokes);
         self.engine
             .maintenance()
             .set_change_buffering(globals.change_buffering, globals.change_buffer_percent);
@@ -309,7 +322,8 @@ impl Instance {
     pub(crate) fn role_rules(&self) -> Arc<RoleRules> {
         let globals = self.globals.read();
         let mandatory = mandatory_roles(&globals.mandatory_roles).unwrap_or_default();
-        Arc::new(RoleRules { mandatory, activates_all: globals.activates_all_roles })
+        let (activates_all, names_are_literal) = (globals.activates_all_roles, globals.partial_revokes);
+        Arc::new(RoleRules { mandatory, activates_all, names_are_literal })
     }
 
     /// The rules for passwords that system variables set.

@@ -8,6 +8,7 @@
 //! and a check looks at the union.
 
 use super::host::{ClientHost, LOCALHOST};
+use super::restrictions::Restrictions;
 use super::roles::{Active, RoleRules, listed};
 use super::set::{AccountSet, RoutineName, literal_name, routine_name};
 use super::usage::HourlyLimits;
@@ -50,6 +51,10 @@ struct Rights {
     global: Privileges,
     /// Dynamic privileges that the session may grant.
     grantable: Privileges,
+    /// Partial revokes of the account and its roles together.
+    restrictions: Restrictions,
+    /// Names of databases in grants are no patterns (`partial_revokes`).
+    names_are_literal: bool,
     /// Grants on databases of the account and of each role, the more specific patterns first.
     databases: Vec<Vec<(String, Privileges)>>,
     tables: BTreeMap<(String, String), TableRights>,
@@ -64,6 +69,8 @@ impl Rights {
     /// Adds the grants of a role.
     fn add_role(&mut self, role: &AccountId) {
         let Some(known) = self.set.accounts.get(role) else { return };
+        self.restrictions =
+            Restrictions::united((self.global, &self.restrictions), (known.global, &known.restrictions));
         self.global |= known.global;
         self.grantable |= known.grantable;
         let databases = self.set.databases_of(role);
@@ -144,6 +151,8 @@ impl Access {
             client,
             global: Privileges::NONE,
             grantable: Privileges::NONE,
+            restrictions: Restrictions::default(),
+            names_are_literal: rules.names_are_literal,
             databases: Vec::new(),
             tables: BTreeMap::new(),
             routines: BTreeMap::new(),
@@ -153,6 +162,7 @@ impl Access {
         let mut roles = Vec::new();
         if let Some((own, known)) = own.zip(set.accounts.get(account)) {
             (rights.global, rights.grantable) = (known.global, known.grantable);
+            rights.restrictions = known.restrictions.clone();
             (rights.expired, rights.limits) = (known.expired, known.limits);
             own(&mut rights);
             roles = active_roles(set, account, (active, rules));
@@ -262,14 +272,17 @@ impl Access {
     pub(crate) fn on_database(&self, database: &str) -> Privileges {
         let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
         let database = system_names::database(database).unwrap_or(database);
-        let fits = |(pattern, _): &&(String, Privileges)| like_exactly(database, pattern);
+        let fits = |(pattern, _): &&(String, Privileges)| match rights.names_are_literal {
+            true => pattern == database || literal_name(pattern).is_some_and(|name| name == database),
+            false => like_exactly(database, pattern),
+        };
         let most_specific = rights.databases.iter().filter_map(|granted| granted.iter().find(fits));
         let granted = most_specific.fold(Privileges::NONE, |all, (_, granted)| all | *granted);
         let everybody = match system_names::is_standard(database) {
             true => Privileges::of(Privilege::Select),
             false => Privileges::NONE,
         };
-        rights.global | granted | everybody
+        (rights.global - rights.restrictions.on(database)) | granted | everybody
     }
 
     /// Privileges on the databases that match a pattern: on the database if the pattern is a name, otherwise
@@ -277,12 +290,25 @@ impl Access {
     pub(crate) fn on_pattern(&self, pattern: &str) -> Privileges {
         let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
         match literal_name(pattern) {
+            _ if rights.names_are_literal => self.on_database(pattern),
             Some(name) => self.on_database(&name),
             None => {
                 let granted = rights.databases.iter().flatten().filter(|(known, _)| known == pattern);
                 granted.fold(rights.global, |all, (_, granted)| all | *granted)
             }
         }
+    }
+
+    /// The partial revokes of the account and its active roles together.
+    pub(crate) fn restrictions(&self) -> Restrictions {
+        self.rights.as_ref().map_or_else(Restrictions::default, |rights| rights.restrictions.clone())
+    }
+
+    /// True if all of `wanted` are granted on everything, without partial revokes.
+    pub(crate) fn holds_everywhere(&self, wanted: Privileges) -> bool {
+        self.rights
+            .as_ref()
+            .is_none_or(|rights| rights.restrictions.is_empty() && rights.global.has_all(wanted))
     }
 
     /// True if the database is visible: the session has a privilege on it or on a table in it, or SHOW

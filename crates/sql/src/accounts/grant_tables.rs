@@ -184,7 +184,8 @@ pub(crate) fn user_table(name: &str) -> TableSpec {
     columns.push(no_or_yes("account_locked"));
     columns.extend(of(&ROLE_PRIVILEGES));
     columns.extend(["Password_reuse_history", "Password_reuse_time"].map(number));
-    columns.extend([nullable(no_or_yes("Password_require_current")), nullable(text("User_attributes", 255))]);
+    columns.push(nullable(no_or_yes("Password_require_current")));
+    columns.push(ColumnDef::new("User_attributes", SqlType::Json, true, Collation::Utf8mb4Bin));
     table(name, columns, &["Host", "User"])
 }
 

@@ -11,6 +11,8 @@
 //! | `password_policy` | says which passwords the component `validate_password` accepts |
 //! | `password_rules` | says which passwords may be set, and when they end |
 //! | `usage` | counts uses per hour |
+//! | `restrictions` | holds partial revokes |
+//! | `attributes` | converts rules and restrictions to and from the document of an account |
 //! | `row_values` | converts values of rows |
 //! | `user_rows` | converts accounts to and from rows |
 //! | `host` | matches the host parts of accounts |
@@ -33,12 +35,14 @@
 //! the database's files sets root's password.
 
 mod access;
+mod attributes;
 mod described;
 pub(crate) mod grant_tables;
 mod host;
 pub mod password;
 pub(crate) mod password_policy;
 pub(crate) mod password_rules;
+pub(crate) mod restrictions;
 mod role_rows;
 #[cfg(test)]
 mod role_tests;
@@ -69,7 +73,7 @@ use password_rules::FailedLogins;
 use roles::{Active, RoleRules};
 use set::{Account, AccountSet, Secret};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use usage::Usage;
 
 /// Name of the first account.
@@ -107,6 +111,8 @@ pub struct Accounts {
     /// Version of `current`; grows after `current` was replaced.
     version: AtomicU64,
     changing: Mutex<()>,
+    /// `partial_revokes`.
+    names_are_literal: AtomicBool,
     /// Uses per hour.
     pub(crate) usage: Usage,
     pub(crate) failed_logins: FailedLogins,
@@ -138,6 +144,7 @@ impl Accounts {
             current: RwLock::new(Arc::new(set)),
             version: AtomicU64::new(1),
             changing: Mutex::default(),
+            names_are_literal: AtomicBool::new(false),
             usage: Usage::default(),
             failed_logins: FailedLogins::default(),
         })
@@ -252,6 +259,19 @@ impl Accounts {
     /// Locks the accounts against other changes.
     pub(crate) fn alone(&self) -> MutexGuard<'_, ()> {
         self.changing.lock()
+    }
+
+    /// Whether an account has restrictions.
+    pub(crate) fn have_restrictions(&self) -> bool {
+        self.set().accounts.values().any(|account| !account.restrictions.is_empty())
+    }
+
+    /// Makes the names of databases in grants literal, or patterns (`partial_revokes`). Sessions look again.
+    pub(crate) fn make_names_literal(&self, literal: bool) {
+        if self.names_are_literal.swap(literal, Ordering::AcqRel) != literal {
+            let _alone = self.alone();
+            self.replace((*self.set()).clone());
+        }
     }
 
     /// Replaces the accounts by `set`, on disk and then in memory.

@@ -44,6 +44,9 @@ fn random_set(random: &mut Random) -> (AccountSet, [[bool; ACCOUNTS]; ACCOUNTS])
     for (grantee, roles) in edges.iter_mut().enumerate() {
         let mut account = Account::new(StoredPassword::none(AuthPlugin::default()));
         account.global = random.privileges();
+        for database in DATABASES {
+            account.restrictions.add(database, account.global & random.privileges());
+        }
         set.accounts.insert(name(grantee), account);
         for database in DATABASES {
             set.databases.insert((name(grantee), database.into()), random.privileges());
@@ -69,7 +72,11 @@ fn the_rights_of_random_graphs_are_the_union_over_all_reached_roles() {
         let (set, edges) = random_set(&mut random);
         let wanted: Vec<usize> = (1..ACCOUNTS).filter(|_| random.below(2) == 0).collect();
         let mandatory = random.below(ACCOUNTS);
-        let rules = Arc::new(RoleRules { mandatory: vec![name(mandatory)], activates_all: false });
+        let rules = Arc::new(RoleRules {
+            mandatory: vec![name(mandatory)],
+            activates_all: false,
+            ..RoleRules::default()
+        });
         let active: Vec<usize> =
             wanted.iter().copied().filter(|&role| edges[0][role] || role == mandatory).collect();
         // The closure, by as many rounds as there are accounts.
@@ -97,7 +104,8 @@ fn the_rights_of_random_graphs_are_the_union_over_all_reached_roles() {
             "seed {seed}"
         );
         for database in DATABASES {
-            let on_database = global | of(&|id| set.databases[&(id, database.to_owned())]);
+            let everywhere = of(&|id| set.accounts[&id].global - set.accounts[&id].restrictions.on(database));
+            let on_database = everywhere | of(&|id| set.databases[&(id, database.to_owned())]);
             assert_eq!(access.on_database(database), on_database, "seed {seed}");
             let on_table = of(&|id| set.tables[&(id, database.to_owned(), "t".to_owned())].privileges);
             assert_eq!(access.on_table(database, "t"), on_database | on_table, "seed {seed}");

@@ -18,13 +18,15 @@ pub(crate) enum Active<'r> {
     These(&'r [AccountId]),
 }
 
-/// The rules about roles that system variables set.
+/// The rules about roles and grants that system variables set.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct RoleRules {
     /// `mandatory_roles`: granted to every account.
     pub(crate) mandatory: Vec<AccountId>,
     /// `activate_all_roles_on_login`.
     pub(crate) activates_all: bool,
+    /// Names of databases in grants are no patterns (`partial_revokes`).
+    pub(crate) names_are_literal: bool,
 }
 
 /// Parses the value of `mandatory_roles`; `None` if it is no list of roles.

@@ -6,6 +6,7 @@
 use super::host::{ClientHost, HostPattern};
 use super::password::StoredPassword;
 use super::password_rules::{OldPassword, PasswordRules};
+use super::restrictions::Restrictions;
 use super::roles::{RoleGraph, RoleRules};
 use super::usage::HourlyLimits;
 use leafline_planner::TableRights;
@@ -46,6 +47,8 @@ pub(crate) struct Account {
     pub(crate) global: Privileges,
     /// Dynamic privileges that the account may grant.
     pub(crate) grantable: Privileges,
+    /// Partial revokes.
+    pub(crate) restrictions: Restrictions,
 }
 
 impl Account {
@@ -61,6 +64,7 @@ impl Account {
             max_user_connections: 0,
             global: Privileges::NONE,
             grantable: Privileges::NONE,
+            restrictions: Restrictions::default(),
         }
     }
 }
@@ -108,6 +112,8 @@ pub(crate) struct Granted {
     pub(crate) global: Privileges,
     /// Dynamic privileges that may be granted on.
     pub(crate) grantable: Privileges,
+    /// Partial revokes.
+    pub(crate) restrictions: Restrictions,
     /// By pattern.
     pub(crate) databases: BTreeMap<String, Privileges>,
     pub(crate) tables: BTreeMap<(String, String), Privileges>,
@@ -268,6 +274,10 @@ impl AccountSet {
     pub(crate) fn granted_to(&self, ids: &BTreeSet<AccountId>) -> Granted {
         let mut all = Granted::default();
         for account in ids.iter().filter_map(|id| self.accounts.get(id)) {
+            all.restrictions = Restrictions::united(
+                (all.global, &all.restrictions),
+                (account.global, &account.restrictions),
+            );
             all.global |= account.global;
             all.grantable |= account.grantable;
         }

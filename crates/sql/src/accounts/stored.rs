@@ -25,7 +25,8 @@
 //! | 4 | host, user, plugin and hash, from before there were privileges: each account may do everything |
 //! | 39 | without the eight columns of TLS and limits: no account has any |
 //! | 47 | without the four columns of rules for passwords: no account has any but EXPIRE NEVER |
-//! | 51 | the current form |
+//! | 51 | with `User_attributes` as a text |
+//! | 51 | the current form, where it is JSON |
 
 use super::grant_tables::*;
 use super::role_rows::{default_rows, edge_rows, read_default, read_edge};
@@ -35,7 +36,7 @@ use super::user_rows::{account, account_of_before, history_rows, read_history, u
 use crate::system_table::{self, SYSTEM_DATABASE};
 use leafline_syntax::AccountId;
 use leafline_syntax::{Privilege, Privileges};
-use leafline_table::{Engine, Isolation, TableSpec, TxnMode};
+use leafline_table::{ColumnDef, Engine, Isolation, TableSpec, TxnMode};
 use leafline_types::words::ProgramKind;
 use leafline_types::{MysqlError, Value};
 use std::collections::BTreeMap;
@@ -171,7 +172,8 @@ pub(crate) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     if engine.catalog().table(SYSTEM_DATABASE, USER).is_none() {
         return Ok(None);
     }
-    if engine.table(SYSTEM_DATABASE, USER)?.columns.len() < user_table(USER).columns.len() {
+    let types = |columns: &[ColumnDef]| columns.iter().map(|column| column.ty.clone()).collect::<Vec<_>>();
+    if types(&engine.table(SYSTEM_DATABASE, USER)?.columns) != types(&user_table(USER).columns) {
         upgrade(engine)?;
     }
     let mut set = AccountSet::default();

@@ -1,14 +1,15 @@
 //! The rows of `mysql.user` and `mysql.password_history`.
 
 use super::Accounts;
+use super::attributes;
 use super::grant_tables::{ROLE_PRIVILEGES, RULE_COLUMNS, TRANSPORT_COLUMNS, USER_PRIVILEGES};
 use super::password::{AuthPlugin, StoredPassword};
 use super::password_rules::{OldPassword, PasswordRules};
+use super::restrictions::Restrictions;
 use super::row_values::{Row, choice, choices, granted, is_yes, moment, seconds, string};
 use super::set::{Account, AccountSet, Secret};
 use super::usage::HourlyLimits;
 use leafline_syntax::AccountId;
-use leafline_syntax::ast::LockTime;
 use leafline_types::{DateTime, Value};
 
 pub(super) fn user_row(id: &AccountId, account: &Account) -> Row {
@@ -22,9 +23,12 @@ pub(super) fn user_row(id: &AccountId, account: &Account) -> Row {
     row.extend([string(plugin), string(&secret), choice(account.expired), seconds(account.changed)]);
     row.extend([number(account.rules.lifetime), choice(account.locked)]);
     row.extend(choices(&ROLE_PRIVILEGES, account.global));
-    row.extend(rule_values(&account.rules));
+    row.extend(rule_values(&account.rules, &account.restrictions));
     row
 }
+
+/// Number of columns of the current form and of the one before.
+const COLUMNS: usize = 2 + USER_PRIVILEGES.len() + TRANSPORT_COLUMNS + COLUMNS_BEHIND + RULE_COLUMNS;
 
 /// Number of columns behind the privileges in the form without TLS and limits.
 const COLUMNS_BEHIND: usize = 6 + ROLE_PRIVILEGES.len();
@@ -43,52 +47,14 @@ fn transport_values(account: &Account) -> [Value; TRANSPORT_COLUMNS] {
     [transport, nothing(), nothing(), nothing(), queries, updates, connections, sessions]
 }
 
-/// Values of the columns of rules for passwords.
-fn rule_values(rules: &PasswordRules) -> [Value; RULE_COLUMNS] {
+/// Values of the columns of rules for passwords, and of the attributes.
+fn rule_values(rules: &PasswordRules, restrictions: &Restrictions) -> [Value; RULE_COLUMNS] {
     let current = rules.require_current.map_or(Value::Null, choice);
-    [
-        number(rules.history),
-        number(rules.reuse_days),
-        current,
-        locking(rules).map_or(Value::Null, Value::string),
-    ]
+    [number(rules.history), number(rules.reuse_days), current, attributes::document(rules, restrictions)]
 }
 
-/// The names of what failed logins do, in the document that MySQL keeps about an account.
-const FAILURES: &str = "failed_login_attempts";
-const LOCK_DAYS: &str = "password_lock_time_days";
-
-/// The document about failed logins, as MySQL writes it; -1 stands for UNBOUNDED.
-fn locking(rules: &PasswordRules) -> Option<String> {
-    let days = match rules.lock_time {
-        LockTime::Days(days) => i32::from(days),
-        LockTime::Unbounded => -1,
-    };
-    let failures = rules.failed_logins;
-    let is_set = failures > 0 || days != 0;
-    is_set
-        .then(|| format!("{{\"Password_locking\": {{\"{FAILURES}\": {failures}, \"{LOCK_DAYS}\": {days}}}}}"))
-}
-
-/// Reads the document about failed logins. A document about anything else is `None`.
-fn read_locking(document: &Value, rules: &mut PasswordRules) -> Option<()> {
-    if *document == Value::Null {
-        return Some(());
-    }
-    let text = document.as_str()?;
-    let number = |name: &str| -> Option<i32> {
-        let (_, behind) = text.split_once(&format!("\"{name}\": "))?;
-        behind.split([',', '}']).next()?.trim().parse().ok()
-    };
-    rules.failed_logins = u16::try_from(number(FAILURES)?).ok()?;
-    rules.lock_time = match number(LOCK_DAYS)? {
-        -1 => LockTime::Unbounded,
-        days => LockTime::Days(u16::try_from(days).ok()?),
-    };
-    (locking(rules)?.as_str() == text).then_some(())
-}
-
-fn read_rules(lifetime: &Value, row: &[Value]) -> Option<PasswordRules> {
+/// Reads the rules for passwords, and the restrictions.
+fn read_rules(lifetime: &Value, row: &[Value]) -> Option<(PasswordRules, Restrictions)> {
     let [history, days, current, document] = row else { return None };
     let number = |value: &Value| match value {
         Value::UInt(number) => u16::try_from(*number).ok().map(Some),
@@ -102,8 +68,8 @@ fn read_rules(lifetime: &Value, row: &[Value]) -> Option<PasswordRules> {
         require_current: (*current != Value::Null).then(|| is_yes(Some(current))),
         ..PasswordRules::default()
     };
-    read_locking(document, &mut rules)?;
-    Some(rules)
+    let restrictions = attributes::read(document, &mut rules)?;
+    Some((rules, restrictions))
 }
 
 pub(super) fn account(row: &[Value]) -> Option<(AccountId, Account)> {
@@ -118,17 +84,19 @@ pub(super) fn account(row: &[Value]) -> Option<(AccountId, Account)> {
         Some(Value::UInt(limit)) => u32::try_from(*limit).ok(),
         _ => None,
     };
+    let (rules, restrictions) = read_rules(lifetime, rules)?;
     let account = Account {
         secret: stored_secret(plugin.as_str()?, secret.as_str()),
         locked: is_yes(Some(locked)),
         expired: is_yes(Some(expired)),
-        rules: read_rules(lifetime, rules)?,
+        rules,
         changed: moment(Some(changed)),
         requires_tls: is_yes(Some(requires_tls)),
         limits: HourlyLimits { queries: limit(0)?, updates: limit(1)?, connections: limit(2)? },
         max_user_connections: limit(3)?,
         global: granted(&USER_PRIVILEGES, privileges) | granted(&ROLE_PRIVILEGES, roles),
         grantable: leafline_syntax::Privileges::NONE,
+        restrictions,
     };
     Some((id, account))
 }
@@ -140,6 +108,9 @@ pub(super) fn account_of_before(row: &[Value]) -> Option<(AccountId, Account)> {
         let account = Account { secret, ..Accounts::administrator(AuthPlugin::default()) };
         return Some((AccountId::new(user.as_str()?, host.as_str()?), account));
     }
+    if row.len() == COLUMNS {
+        return account(row);
+    }
     let nobody = Account::new(StoredPassword::none(AuthPlugin::default()));
     let (before, behind) = row.split_at_checked(2 + USER_PRIVILEGES.len())?;
     let mut row = before.to_vec();
@@ -147,7 +118,7 @@ pub(super) fn account_of_before(row: &[Value]) -> Option<(AccountId, Account)> {
         row.extend(transport_values(&nobody));
     }
     row.extend_from_slice(behind);
-    row.extend(rule_values(&nobody.rules));
+    row.extend(rule_values(&nobody.rules, &nobody.restrictions));
     account(&row)
 }
 
@@ -186,6 +157,7 @@ fn later(a: DateTime, b: DateTime) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use leafline_syntax::ast::LockTime;
     use leafline_syntax::{Privilege, Privileges};
 
     #[test]
@@ -202,6 +174,10 @@ mod tests {
             (written.rules.history, written.rules.require_current) = (lifetime, Some(locked));
             written.rules.failed_logins = u16::from(locked);
             written.rules.lock_time = if expired { LockTime::Unbounded } else { LockTime::Days(0) };
+            written.restrictions = Restrictions::default();
+            if expired {
+                written.restrictions.add("d", Privilege::Select.into());
+            }
             (written.requires_tls, written.max_user_connections) = (locked, u32::from(expired));
             let row = user_row(&id, &written);
             assert_eq!(row.len(), super::super::grant_tables::user_table("user").columns.len());

@@ -88,9 +88,8 @@ pub(crate) fn is_visible(access: &Access, program: &ProgramDef) -> bool {
 
 /// Whether the session may see the body of a routine.
 pub(crate) fn shows_text(access: &Access, program: &ProgramDef) -> bool {
-    let everything = access.on_everything();
-    everything.has(Privilege::Select)
-        || everything.has(Privilege::ShowRoutine)
+    access.holds_everywhere(Privilege::Select.into())
+        || access.on_everything().has(Privilege::ShowRoutine)
         || access.account() == program_text::definer(program)
 }
 

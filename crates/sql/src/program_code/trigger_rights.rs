@@ -46,7 +46,7 @@ impl TriggerRights {
     /// 1143.
     pub(crate) fn check(&self, access: &Access, def: &ProgramDef) -> Result<(), MysqlError> {
         const BOTH: Privileges = Privileges::of_both(Privilege::Select, Privilege::Update);
-        if access.on_everything().has_all(BOTH) {
+        if access.holds_everywhere(BOTH) {
             return Ok(());
         }
         let Some(trigger) = def.trigger() else { return Ok(()) };

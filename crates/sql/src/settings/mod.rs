@@ -268,6 +268,8 @@ pub struct Settings {
     pub validates_passwords: bool,
     /// `activate_all_roles_on_login`.
     pub activates_all_roles: bool,
+    /// `partial_revokes`: privileges on everything can be revoked on databases. Only the global value counts.
+    pub partial_revokes: bool,
     /// `require_secure_transport`: accepts TLS and Unix sockets alone.
     pub require_secure_transport: bool,
     /// `protocol_compression_algorithms`, for new sessions.
@@ -378,6 +380,7 @@ impl Default for Settings {
             password_policy: PasswordPolicy::default(),
             validates_passwords: false,
             activates_all_roles: false,
+            partial_revokes: false,
             require_secure_transport: false,
             compression: CompressionAlgorithms::default(),
             track: TrackSettings::default(),

@@ -102,6 +102,10 @@ fn privilege_rows(rows: &mut RowSet, id: &AccountId, granted: &Granted) {
         let on = format!("{}.*", quoted(pattern));
         rows.push(vec![grant(*granted, Some(Privileges::OF_DATABASES), &on, id)]);
     }
+    for (database, missing) in granted.restrictions.iter() {
+        let (database, account) = (quoted(database), id.backquoted());
+        rows.push(vec![Value::string(format!("REVOKE {missing} ON {database}.* FROM {account}"))]);
+    }
     let tables: BTreeSet<_> = granted.tables.keys().chain(granted.columns.keys()).collect();
     for key @ (database, table) in tables {
         let on = format!("{}.{}", quoted(database), quoted(table));

@@ -565,6 +565,8 @@ catalogue! {
     3891 "HY000" ER_INCORRECT_CURRENT_PASSWORD incorrect_current_password() "Incorrect current password. Specify the correct password which has to be replaced.";
     3892 "HY000" ER_MISSING_CURRENT_PASSWORD missing_current_password() "Current password needs to be specified in the REPLACE clause in order to change it.";
     3893 "HY000" ER_CURRENT_PASSWORD_NOT_REQUIRED current_password_not_required() "Do not specify the current password while changing it for other users.";
+    3896 "HY000" ER_PARTIAL_REVOKES_EXIST partial_revokes_exist(variable) "At least one partial revoke exists on a database. The system variable '@@{variable}' must be set to ON.";
+    3901 "HY000" ER_PARTIAL_REVOKE_AND_DB_GRANT_BOTH_EXISTS partial_revoke_and_grant(privilege, database) "The privilege '{privilege}' is both revoked partially and granted on the database '{database}'.";
     3903 "22018" ER_INVALID_JSON_VALUE_FOR_FUNC_INDEX functional_index_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
     3904 "22003" ER_JSON_VALUE_OUT_OF_RANGE_FOR_FUNC_INDEX functional_index_json_out_of_range(index) "Out of range JSON value for CAST for functional index '{index}'.";
     3907 "22001" ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG functional_index_too_long(index) "Data too long for functional index '{index}'.";

@@ -99,7 +99,6 @@ pub(super) const VARIABLES: &[Variable] = &[
     fact("ngram_token_size", Number(2)),
     only("original_commit_timestamp", Session, Number(36_028_797_018_963_968)),
     only("original_server_version", Session, Number(999_999)),
-    only("partial_revokes", Shared, OFF),
     kept_number("preload_buffer_size", Both, (1024, 1_073_741_824), 32_768),
     only("print_identified_with_as_hex", Both, OFF),
     only("profiling", Session, OFF),

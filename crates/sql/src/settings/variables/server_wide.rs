@@ -142,6 +142,11 @@ pub(super) const VARIABLES: &[Variable] = &[
     ),
     only("optimizer_trace_limit", Both, Number(1)),
     only("optimizer_trace_offset", Both, Negative(-1)),
+    shared(switch(
+        "partial_revokes",
+        |s, _| on_off(s.partial_revokes),
+        |s, v| flag("partial_revokes", &v).map(|on| s.partial_revokes = on),
+    )),
     shared(number(
         "password_history",
         (0, u32::MAX as u64),

@@ -4,7 +4,9 @@
 //! it names, or none.
 
 use super::column_grants::{NamedColumns, take_from_columns};
+use super::partial_revokes;
 use super::users::{check_may_change, check_not_damaged, this_second};
+use crate::accounts::restrictions::Restrictions;
 use crate::accounts::set::{Account, AccountSet, TableGrant, routine_name};
 use crate::accounts::{Access, Accounts};
 use crate::information_schema;
@@ -148,7 +150,7 @@ impl Accounts {
     /// Runs GRANT.
     ///
     /// # Errors
-    /// 1410 for an account that does not exist; 1146 for a table that does not, unless CREATE is granted on it; the errors of
+    /// 1410 for an account that does not exist; 3901 for a partial revoke that a grant contradicts; 1146 for a table that does not, unless CREATE is granted on it; the errors of
     /// privileges that cannot be granted at this level, or not by the session; errors of the engine.
     pub(crate) fn grant(&self, session: &Session, grant: &Grant) -> Result<(), MysqlError> {
         let alone = self.alone();
@@ -175,6 +177,12 @@ impl Accounts {
             if !set.accounts.contains_key(&id) {
                 return Err(MysqlError::cannot_create_user_by_grant());
             }
+            let named = match &level {
+                Level::Databases(name) if session.instance.globals().read().partial_revokes => {
+                    partial_revokes::lift(&mut set, (&id, name), named)?
+                }
+                _ => named,
+            };
             add(&mut set, session, &id, (&level, named));
             columns.add(&mut set, session, (&id, level.table()));
         }
@@ -189,7 +197,7 @@ impl Accounts {
     /// Runs REVOKE.
     ///
     /// # Errors
-    /// 1141 and 1147 for a privilege that was not granted, 1269 when everything is revoked from an account that does not exist; the
+    /// 1141 and 1147 for a privilege that was not granted, 1044 for one that the session lacks itself on a database, 1269 when everything is revoked from an account that does not exist; the
     /// errors of privileges that cannot be revoked at this level, or not by the session; errors of the engine.
     pub(crate) fn revoke(&self, session: &mut Session, revoke: &Revoke) -> Result<(), MysqlError> {
         let alone = self.alone();
@@ -223,11 +231,24 @@ impl Accounts {
                 (None, false) => Err(MysqlError::cannot_revoke_all()),
                 (Some(_), false) => Err(MysqlError::no_such_grant(&id.user, &id.host)),
                 (None, true) => {
+                    check_revoker(session, &set, (&id, named))?;
                     take_all(&mut set, &id);
                     Ok(())
                 }
-                (Some(level), true) => take(&mut set, &id, (level, named))
-                    .and_then(|()| columns.take(&mut set, (&id, level.table()))),
+                (Some(Level::Databases(name)), true) if session.instance.globals().read().partial_revokes => {
+                    let named = (named, revoke.privileges == PrivilegeList::All);
+                    match partial_revokes::restrict(&mut set, (&id, name), named)? {
+                        Some(left) => take(&mut set, &id, (&Level::Databases(name.clone()), left)),
+                        None => Ok(()),
+                    }
+                }
+                (Some(level), true) => {
+                    if matches!(level, Level::Everything) {
+                        check_revoker(session, &set, (&id, named))?;
+                    }
+                    take(&mut set, &id, (level, named))
+                        .and_then(|()| columns.take(&mut set, (&id, level.table())))
+                }
             };
             match removed {
                 Err(error) if revoke.if_exists => session.warnings.warn(error),
@@ -329,11 +350,28 @@ fn check_names(session: &Session, level: &Level, named: Privileges) -> Result<()
     }
 }
 
+/// Checks that partial revokes of the session do not forbid to revoke privileges on everything.
+fn check_revoker(
+    session: &Session,
+    set: &AccountSet,
+    (id, named): (&AccountId, Privileges),
+) -> Result<(), MysqlError> {
+    match set.accounts.get(id) {
+        Some(account) => partial_revokes::check_revoker(&session.login.access, account, named),
+        None => Ok(()),
+    }
+}
+
 /// Adds privileges to an account.
 fn add(set: &mut AccountSet, session: &Session, id: &AccountId, (level, named): (&Level, Privileges)) {
     match level {
         Level::Everything => {
-            if let Some(account) = set.accounts.get_mut(id) {
+            let grantor = session.login.access.restrictions();
+            let account = set.accounts.get(id);
+            let restrictions =
+                account.map(|account| partial_revokes::after_grant(set, (id, account), (&grantor, named)));
+            if let Some((account, restrictions)) = set.accounts.get_mut(id).zip(restrictions) {
+                account.restrictions = restrictions;
                 let option = named.has(Privilege::GrantOption);
                 let dynamic = named & Privileges::DYNAMIC;
                 let only_dynamic = (named - Privileges::DYNAMIC).without(Privilege::GrantOption).is_empty();
@@ -389,9 +427,10 @@ fn take(
 ) -> Result<(), MysqlError> {
     match level {
         Level::Everything => {
-            if let Some(Account { global, grantable, .. }) = set.accounts.get_mut(id) {
+            if let Some(Account { global, grantable, restrictions, .. }) = set.accounts.get_mut(id) {
                 *global = *global - named;
                 *grantable = *grantable & *global;
+                restrictions.forget(named);
             }
         }
         Level::Databases(pattern) => {
@@ -435,6 +474,7 @@ fn take(
 fn take_all(set: &mut AccountSet, id: &AccountId) {
     if let Some(account) = set.accounts.get_mut(id) {
         (account.global, account.grantable) = (Privileges::NONE, Privileges::NONE);
+        account.restrictions = Restrictions::default();
     }
     set.databases.retain(|(of, _), _| of != id);
     set.tables.retain(|(of, ..), _| of != id);

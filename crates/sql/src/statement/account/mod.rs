@@ -6,6 +6,7 @@
 //! | `users` | CREATE USER, ALTER USER, DROP USER, RENAME USER, SET PASSWORD |
 //! | `grants` | GRANT and REVOKE |
 //! | `column_grants` | their column lists |
+//! | `partial_revokes` | what they do to partial revokes |
 //! | `roles` | statements about roles |
 //! | `role_grants` | the rules that these share with CREATE USER |
 //! | `restored` | INSERT into the grant tables |
@@ -13,6 +14,7 @@
 mod authorize;
 mod column_grants;
 mod grants;
+mod partial_revokes;
 mod restored;
 mod role_grants;
 mod roles;

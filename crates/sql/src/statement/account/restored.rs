@@ -8,7 +8,6 @@ use crate::accounts::{Privileges, stored};
 use crate::result::Done;
 use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
-use leafline_planner::Authority;
 use leafline_planner::bound::{BoundInsert, InsertRows, OnDuplicate};
 use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value};
@@ -28,7 +27,7 @@ impl Session {
         matches!((&insert.rows, &insert.on_duplicate), (InsertRows::Values(_), OnDuplicate::Fail))
             && self.autocommit()
             && !self.in_transaction()
-            && self.login.access.on_everything().has_all(Privileges::EVERYTHING)
+            && self.login.access.holds_everywhere(Privileges::EVERYTHING)
     }
 
     /// Runs an INSERT into a grant table by [`Session::write`]. No other session changes accounts meanwhile. The rows are in force
@@ -47,6 +46,8 @@ impl Session {
         let alone = accounts.alone();
         let done = self.write(insert)?;
         accounts.reload(&alone)?;
+        drop(alone);
+        instance.notice_restrictions();
         Ok(done)
     }
 }
