@@ -28,7 +28,7 @@ pub use counters::Counters;
 pub use error::{AccessError, Result};
 pub use path::{
     AccessPath, Condition, FirstOf, IndexWalk, JoinType, Located, LocatorSet, PartUse, PathKind, Pruning,
-    ScanOrder, Source,
+    ScanOrder, Scores, Searched, Source,
 };
 pub use plan::{
     AllowsIndex, AnyIndex, BaseRelation, Batches, Candidate, Merging, PathRequest, Permission, Planner,

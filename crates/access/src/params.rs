@@ -230,6 +230,15 @@ pub(crate) const HYPOTHETICAL_LEAST_ROWS: usize = 8;
 
 /// Comparisons in whose time a function is called. Chosen.
 pub(crate) const COMPARISONS_PER_CALL: usize = 2;
+/// Functions in whose time the texts of a row are searched for words. Chosen.
+pub(crate) const CALLS_PER_SEARCH: usize = 100;
+/// The share of the rows of a table that a search is expected to find, and the most rows. Few enough, so that a
+/// search wins wherever the condition is one, as in MySQL.
+pub(crate) const SEARCH_SHARE: f64 = 0.01;
+pub(crate) const SEARCH_MOST_ROWS: f64 = 1_000.0;
+/// Microseconds until a search has found its first row, and for each row more.
+pub(crate) const SEARCH_US: f64 = 20.0;
+pub(crate) const SEARCH_ROW_US: f64 = 1.0;
 
 // Observing the device.
 

@@ -3,6 +3,7 @@
 //! A subquery runs once for each set of values that it depends on, as long as its answers fit into [`MEMO_BYTES`]; an
 //! uncorrelated one runs once. The operators of one run serve the next, unless they must be built again.
 
+use super::known_searches::Searches;
 use super::members::Members;
 use super::memo_key::{memo_key, value_bytes};
 use super::stored_rows::StoredRows;
@@ -10,7 +11,7 @@ use super::{BoxedOperator, ExecutionContext, Profile, StatementLocks, build};
 use crate::params::MEMO_BYTES;
 use leafline_access::{Budget, Counters};
 use leafline_expr::subquery::compare_with_row;
-use leafline_expr::{EvalContext, Expr, Subquery, SubqueryRunner, SubqueryUse};
+use leafline_expr::{EvalContext, Expr, FoundRows, Subquery, SubqueryRunner, SubqueryUse, bytes_of};
 use leafline_planner::plan::{CommonPlan, PlanParts, SubqueryPlan};
 use leafline_table::ReadView;
 use leafline_types::memory::{Held, MemoryBudget};
@@ -36,6 +37,8 @@ pub struct Subplans {
     max_recursion: u64,
     /// Figures of the parts that ran, for EXPLAIN ANALYZE.
     profiles: RefCell<BTreeMap<Part, Profile>>,
+    /// The searches that have run.
+    searches: Searches,
     /// Operators that wait for the next run, by the numbers of their subqueries.
     idle: RefCell<HashMap<usize, BoxedOperator>>,
 }
@@ -105,6 +108,16 @@ impl Subplans {
     /// Returns the bytes that are held beyond the run of a subquery.
     pub(super) fn remembered(&self) -> usize {
         self.remembered.get()
+    }
+
+    /// Adds bytes that are held until the end of the execution.
+    pub(super) fn add_remembered(&self, bytes: usize) {
+        self.remembered.set(self.remembered.get() + bytes);
+    }
+
+    /// Returns the searches that have run.
+    pub(super) fn searches(&self) -> &Searches {
+        &self.searches
     }
 
     pub(super) fn max_recursion(&self) -> u64 {
@@ -248,7 +261,7 @@ impl Runner<'_> {
         }
         cx.state = std::mem::take(&mut inner.eval.state);
         self.subplans.put_profile(Part::Subquery(number), profile);
-        **self.subplans.counters.borrow_mut().get_or_insert_default() += counters;
+        self.count(counters);
         if root.reset() {
             self.subplans.idle.borrow_mut().insert(number, root);
         }
@@ -281,13 +294,34 @@ impl Runner<'_> {
         Ok(only)
     }
 
-    fn found(
+    /// Returns the plan of a subquery.
+    fn plan(&self, number: usize) -> Result<&SubqueryPlan, MysqlError> {
+        let plan = self.subplans.parts.as_ref().and_then(|parts| parts.subqueries.get(&number));
+        plan.ok_or_else(|| MysqlError::internal(format_args!("subquery {number} is not there")))
+    }
+
+    /// Adds what parts of the statement counted.
+    pub(super) fn count(&self, counters: Counters) {
+        **self.subplans.counters.borrow_mut().get_or_insert_default() += counters;
+    }
+
+    /// Returns the counts of a search's words, as the subquery with this number finds them in the texts of the table.
+    pub(super) fn counted(&self, number: usize, cx: &mut EvalContext<'_>) -> Result<Vec<u8>, MysqlError> {
+        let row = self.only_row(number, self.plan(number)?, &[], cx)?;
+        Ok(row.and_then(|row| row.first().map(|counts| bytes_of(counts).to_vec())).unwrap_or_default())
+    }
+
+    fn result(
         &self,
         plan: &SubqueryPlan,
         subquery: &Subquery,
         outer: &[Value],
         cx: &mut EvalContext<'_>,
     ) -> Result<Answer, MysqlError> {
+        if let Some(search) = &plan.search {
+            let found = self.found(search, subquery.number, Some(0), cx)?;
+            return Ok(Answer::Value(Value::bytes(found.statistics().to_vec())));
+        }
         Ok(match &subquery.question {
             SubqueryUse::Value => {
                 let row = self.only_row(subquery.number, plan, outer, cx)?;
@@ -354,16 +388,13 @@ impl SubqueryRunner for Runner<'_> {
         cx: &mut EvalContext<'_>,
     ) -> Result<Value, MysqlError> {
         let number = subquery.number;
-        let parts = self.subplans.parts.as_ref();
-        let Some(plan) = parts.and_then(|parts| parts.subqueries.get(&number)) else {
-            return Err(MysqlError::internal(format_args!("subquery {number} is not there")));
-        };
+        let plan = self.plan(number)?;
         let key = memo_key(outer);
         let known = if subquery.is_volatile { None } else { self.subplans.known(number, &key) };
         let answer = match known {
             Some(known) => known,
             None => {
-                let answer = self.found(plan, subquery, outer, cx)?;
+                let answer = self.result(plan, subquery, outer, cx)?;
                 if !subquery.is_volatile {
                     self.subplans.remember(number, key, &answer, self.memory)?;
                 }
@@ -377,6 +408,18 @@ impl SubqueryRunner for Runner<'_> {
                 members.contain(comparison, needle, cx).map(condition_value)
             }
             _ => Err(MysqlError::internal("a subquery that answers another question")),
+        }
+    }
+
+    fn search(
+        &self,
+        number: usize,
+        most: Option<usize>,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Arc<FoundRows>, MysqlError> {
+        match &self.plan(number)?.search {
+            Some(plan) => self.found(plan, number, most, cx),
+            None => Err(MysqlError::internal(format_args!("subquery {number} is no search"))),
         }
     }
 }

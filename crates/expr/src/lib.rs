@@ -86,5 +86,5 @@ pub use named_locks::{NamedLocks, SharedLocks};
 pub use normalize::{bind_parameters, conjuncts, fold, push_down_not};
 pub use password_strength::{PasswordStrength, SharedPasswordStrength};
 pub use screen::{PrefilterCounts, RowPrefilter};
-pub use search::Search;
+pub use search::{FoundRows, Scorer, ScorerKey, Search, bytes_of, text_of};
 pub use user_variables::UserVariables;

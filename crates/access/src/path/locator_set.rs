@@ -1,6 +1,8 @@
 //! Sets of rows, by the locators that indexes give.
 
 use super::AccessPath;
+use super::searched::Searched;
+use leafline_table::IndexDef;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,6 +11,8 @@ use std::sync::Arc;
 pub enum LocatorSet {
     /// The rows whose entries an index has in some ranges.
     Entries(Located),
+    /// The rows that a search for words finds.
+    Search(Box<Searched>),
     /// The rows that are in all of several sets, of which the first is expected to be the smallest.
     All(Vec<LocatorSet>),
     /// The rows that are in any of several sets.
@@ -37,8 +41,20 @@ impl LocatorSet {
     pub fn paths(&self) -> Vec<&Arc<AccessPath>> {
         match self {
             LocatorSet::Entries(located) => vec![&located.path],
+            LocatorSet::Search(_) => Vec::new(),
             LocatorSet::All(sets) | LocatorSet::Any(sets) => {
                 sets.iter().flat_map(LocatorSet::paths).collect()
+            }
+        }
+    }
+
+    /// The indexes that it is made from, in the order in which they are read.
+    pub fn indexes(&self) -> Vec<&Arc<IndexDef>> {
+        match self {
+            LocatorSet::Entries(located) => vec![&located.path.index],
+            LocatorSet::Search(searched) => vec![&searched.index],
+            LocatorSet::All(sets) | LocatorSet::Any(sets) => {
+                sets.iter().flat_map(LocatorSet::indexes).collect()
             }
         }
     }
@@ -50,6 +66,7 @@ impl LocatorSet {
             LocatorSet::Entries(located) => {
                 LocatorSet::Entries(Located { path: Arc::new(map(&located.path)), ..*located })
             }
+            LocatorSet::Search(searched) => LocatorSet::Search(searched.clone()),
             LocatorSet::All(sets) => LocatorSet::All(all(sets)),
             LocatorSet::Any(sets) => LocatorSet::Any(all(sets)),
         }
@@ -59,6 +76,7 @@ impl LocatorSet {
     pub fn expected(&self) -> f64 {
         match self {
             LocatorSet::Entries(located) => located.expected,
+            LocatorSet::Search(searched) => searched.expected,
             LocatorSet::All(sets) | LocatorSet::Any(sets) => sets.iter().map(LocatorSet::expected).sum(),
         }
     }
@@ -67,6 +85,7 @@ impl LocatorSet {
     pub fn is_in_order(&self) -> bool {
         match self {
             LocatorSet::Entries(located) => located.is_in_order(),
+            LocatorSet::Search(_) => true,
             LocatorSet::All(sets) | LocatorSet::Any(sets) => sets.iter().all(LocatorSet::is_in_order),
         }
     }
@@ -77,6 +96,7 @@ impl fmt::Display for LocatorSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, sets) = match self {
             LocatorSet::Entries(located) => return f.write_str(&located.path.index.name),
+            LocatorSet::Search(searched) => return f.write_str(&searched.index.name),
             LocatorSet::All(sets) if self.is_in_order() => ("intersect", sets),
             LocatorSet::All(sets) => ("sort_intersect", sets),
             LocatorSet::Any(sets) if self.is_in_order() => ("union", sets),

@@ -13,14 +13,16 @@
 mod locator_set;
 mod part_use;
 pub(crate) mod pruning;
+mod searched;
 
 pub(crate) use locator_set::continues_as_locator;
 pub use locator_set::{Located, LocatorSet};
 pub use part_use::PartUse;
 pub use pruning::Pruning;
+pub use searched::{Scores, Searched};
 
 use crate::constraint::Constraint;
-use crate::params::COMPARISONS_PER_CALL;
+use crate::params::{CALLS_PER_SEARCH, COMPARISONS_PER_CALL};
 use leafline_expr::{Expr, ExprKind};
 use leafline_table::{IndexDef, Partition, TableDef};
 use std::sync::Arc;
@@ -89,7 +91,7 @@ pub enum Source {
         /// Entries with locators that are not in this set are passed over before their rows are fetched (rowid filter).
         rowid_filter: Option<Arc<LocatorSet>>,
     },
-    /// The rows of these locators are looked up in the clustered index, and nothing else is read (index merge).
+    /// The rows of these locators are looked up in the clustered index, and nothing else is read (index merge, search).
     Merged(Arc<LocatorSet>),
 }
 
@@ -132,6 +134,8 @@ pub enum PathKind {
     LooseScan,
     /// Rows that several indexes name together.
     IndexMerge,
+    /// Rows that a search for words finds.
+    Search,
 }
 
 /// The entries that are enough of those with the same first parts (loose index scan).
@@ -179,6 +183,8 @@ pub struct AccessPath {
     pub batched: bool,
     /// Deliver the locator of each row as a last column of bytes: for UPDATE and DELETE.
     pub deliver_locators: bool,
+    /// The scores that are delivered, behind the locators.
+    pub scores: Option<Scores>,
     /// Which partitions are read, if the table has any.
     pub pruning: Option<Arc<Pruning>>,
 }
@@ -197,8 +203,13 @@ fn comparisons(expr: &Expr) -> usize {
     }
 }
 
+/// The functions that an expression calls; a search of the texts counts as many.
 fn calls(expr: &Expr) -> usize {
-    let mut count = usize::from(matches!(expr.kind, ExprKind::Call { .. }));
+    let mut count = match expr.kind {
+        ExprKind::Call { .. } => 1,
+        ExprKind::Match(_) => CALLS_PER_SEARCH,
+        _ => 0,
+    };
     expr.for_each_child(&mut |child| count += calls(child));
     count
 }
@@ -207,6 +218,7 @@ impl AccessPath {
     /// The kind of path that it is.
     pub fn kind(&self) -> PathKind {
         match (&self.source, &self.walk) {
+            (Source::Merged(set), _) if matches!(**set, LocatorSet::Search(_)) => PathKind::Search,
             (Source::Merged(_), _) => PathKind::IndexMerge,
             (_, IndexWalk::FirstOf(_)) => PathKind::LooseScan,
             (_, IndexWalk::Leaps) if self.constraint.is_unbounded() => PathKind::SkipScan,
@@ -252,17 +264,32 @@ impl AccessPath {
         matches!(self.source, Source::Entries)
     }
 
-    /// Whether rows are looked up that several indexes name.
+    /// Whether rows are looked up that several indexes name, or a search.
     pub fn is_index_merge(&self) -> bool {
         matches!(self.source, Source::Merged(_))
     }
 
-    /// The path that is read where the locators of an index merge are too many: the clustered index.
-    pub(crate) fn without_merge(&self) -> AccessPath {
-        match self.source {
-            Source::Merged(_) => AccessPath { source: Source::Rows, ..self.clone() },
-            _ => self.clone(),
+    /// The search that finds the rows, if one does.
+    pub fn search(&self) -> Option<&Searched> {
+        match &self.source {
+            Source::Merged(set) => match &**set {
+                LocatorSet::Search(searched) => Some(searched),
+                _ => None,
+            },
+            _ => None,
         }
+    }
+
+    /// The path that is read where the locators of an index merge are too many, or a search has to deliver rows that
+    /// it does not find: the clustered index. Its locators take the place of scores.
+    pub(crate) fn without_merge(&self) -> AccessPath {
+        if !self.is_index_merge() {
+            return self.clone();
+        }
+        let deliver_locators = self.deliver_locators || self.scores.is_some();
+        let mut path = AccessPath { source: Source::Rows, deliver_locators, scores: None, ..self.clone() };
+        path.evaluate_all();
+        path
     }
 
     /// Whether rows are put back into the order of the index after they were fetched in theirs.
@@ -315,10 +342,11 @@ impl AccessPath {
 
     /// The columns of the working row that are read: those of conditions only where one is evaluated.
     pub(crate) fn columns_read(&self, exact: bool) -> &[usize] {
-        match exact && self.residual_filter.iter().all(|condition| condition.implied) {
-            true => &self.columns[..self.delivered],
-            false => &self.columns,
-        }
+        let evaluated = self.residual_filter.iter().filter(|condition| !(exact && condition.implied));
+        let last = evaluated.filter_map(|condition| condition.expr.columns().last().copied()).max();
+        let read = last.map_or(0, |last| last + 1).max(self.delivered);
+        // Columns of outer rows stand behind all columns of the working row.
+        self.columns.get(..read).unwrap_or(&self.columns)
     }
 
     /// The path for key ranges that are known not to be exact: every condition is evaluated, and is seen to be.

@@ -21,6 +21,9 @@ pub struct BaseRelation<'a> {
     pub skip_scan: Permission<'a>,
     /// Which indexes may be put together.
     pub merging: Merging<'a>,
+    /// The searches whose scores are delivered if rows are found by them, by number, each with the columns that are
+    /// wanted then.
+    pub scored: &'a [(usize, Vec<usize>)],
     /// Look at rows to learn how many the conditions leave: where more depends on that than what is shown.
     pub sample_rows: bool,
 }
@@ -78,7 +81,7 @@ impl Merging<'_> {
 
     pub(super) fn allows_set(&self, set: &LocatorSet) -> bool {
         match set {
-            LocatorSet::Entries(_) => true,
+            LocatorSet::Entries(_) | LocatorSet::Search(_) => true,
             LocatorSet::All(_) => self.intersection,
             LocatorSet::Any(_) if set.is_in_order() => self.union,
             LocatorSet::Any(_) => self.sort_union,

@@ -8,6 +8,7 @@
 //! | `candidate` | a candidate and its price |
 //! | `extents`, `leap_estimate` | how much lies in ranges, and how often a scan leaps |
 //! | `index_merge` | candidates that put several indexes together |
+//! | `search` | candidates that find rows by a search for words |
 //! | `permission` | what hints and switches allow |
 
 mod base_relation;
@@ -19,6 +20,7 @@ mod leap_estimate;
 mod path_builder;
 mod permission;
 mod planner;
+mod search;
 
 pub use base_relation::{AllowsIndex, AnyIndex, BaseRelation, Merging};
 pub use candidate::{Candidate, Price, index_position};

@@ -180,6 +180,7 @@ impl PathRequest<'_> {
             merged: None,
             batched,
             deliver_locators: self.deliver_locators,
+            scores: None,
             pruning: Pruning::of(self.table, self.conjuncts).map(Arc::new),
         }
     }

@@ -11,7 +11,7 @@ use crate::cost::{CostModel, distinct_pages};
 use crate::error::Result;
 use crate::params::{FIRST_BATCH_ENTRIES, SAMPLE_LEAST_ENTRIES, SAMPLE_LEAST_ROWS};
 use crate::path::{AccessPath, FirstOf, IndexWalk, PathKind, ScanOrder, more_comparisons};
-use crate::plan::candidate::{Candidate, Sizes, index_position, position_in};
+use crate::plan::candidate::{Candidate, Sizes, index_position};
 use crate::plan::condition_list::ConditionList;
 use crate::plan::leap_estimate::LeapEstimate;
 use crate::plan::path_builder::PathRequest;
@@ -118,7 +118,9 @@ impl Planner<'_> {
         let mut merges = self.merges(relation, &found, &conditions, eval)?;
         found.append(&mut merges.candidates);
         known.append(&mut merges.known);
+        found.append(&mut self.searches(relation, eval)?);
         self.agree_on_rows(&mut found, &known, relation, &conditions, eval)?;
+        Self::retain_searches(&mut found);
         let bounded = |candidate: &Candidate| {
             bounds_or_leaps(&candidate.path)
                 || candidate.path.is_covering()
@@ -130,7 +132,8 @@ impl Planner<'_> {
         }
         let bounded = found.iter().filter(|candidate| bounds_or_leaps(&candidate.path));
         let merged = found.iter().filter_map(|candidate| candidate.path.source.locators());
-        let merged = merged.flat_map(|set| set.paths()).map(|path| position_in(table, &path.index));
+        let position = |index: &Arc<IndexDef>| table.indexes.iter().position(|known| known.id == index.id);
+        let merged = merged.flat_map(|set| set.indexes()).filter_map(position);
         let possible: BTreeSet<usize> = bounded.map(index_position).chain(merged).collect();
         let possible: Arc<[usize]> = possible.into_iter().collect();
         found.iter_mut().for_each(|candidate| candidate.possible = possible.clone());
@@ -150,8 +153,8 @@ impl Planner<'_> {
         order: ScanOrder,
     ) -> Result<Option<Candidate>> {
         let path = &candidate.path;
-        let partitioned = path.table.is_partitioned();
-        if path.evaluates() || path.constraint.is_correlated() || candidate.empty || partitioned {
+        let others = path.table.is_partitioned() || path.is_index_merge();
+        if path.evaluates() || path.constraint.is_correlated() || candidate.empty || others {
             return Ok(None);
         }
         let statistics = self.statistics.index(self.engine, &path.table, &path.index)?;

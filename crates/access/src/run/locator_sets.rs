@@ -22,6 +22,12 @@ impl LocatorSet {
     ) -> Result<Option<Locators>> {
         match self {
             LocatorSet::Entries(located) => located.collect(within, cx),
+            LocatorSet::Search(searched) => {
+                let found = searched.collect(None, cx)?;
+                cx.counters.leafline_locators_collected +=
+                    found.as_ref().map_or(0, |found| found.locators.len() as u64);
+                Ok(found.map(|found| found.locators))
+            }
             LocatorSet::All(sets) => {
                 let mut both: Option<Locators> = None;
                 for set in sets {

@@ -5,7 +5,7 @@
 //! | `path_scan` | a path at work; inside, the same over the partitions of a table; `point_read`: the few rows of one key range, without a scan |
 //! | `leap_scan`, `merge_scan`, `targets`, `walk`, `conditions`, `row_fetch`, `read_ahead`, `page_order`, `in_order` | its steps |
 //! | `piece`, `pieces`, `row_pieces` | a scan cut up for several threads |
-//! | `locators`, `locator_sets` | the rows that entries name; those that several indexes name together |
+//! | `locators`, `locator_sets`, `search` | the rows that entries name; those that several indexes name together; those that a search finds |
 //! | `runtime_filter` | keys of a hash join as constraints of a scan |
 //! | `context` | what a scan shares with the execution that it is part of |
 
@@ -29,6 +29,7 @@ mod read_ahead;
 mod row_fetch;
 mod row_pieces;
 mod runtime_filter;
+mod search;
 mod targets;
 mod walk;
 

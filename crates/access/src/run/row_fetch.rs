@@ -13,6 +13,8 @@ use std::cell::Cell;
 /// Fetches rows of one table.
 pub(crate) struct RowFetch {
     decoder: RowDecoder,
+    /// How many columns it decodes.
+    width: usize,
 }
 
 /// Fetched rows.
@@ -27,9 +29,14 @@ pub(crate) struct Fetched {
 }
 
 impl RowFetch {
-    /// Decodes the path's columns.
-    pub fn new(path: &AccessPath) -> Result<RowFetch> {
-        Ok(RowFetch { decoder: row_decoder(&path.table, &path.columns)? })
+    /// Decodes `columns`, the first of the path's.
+    pub fn new(path: &AccessPath, columns: &[usize]) -> Result<RowFetch> {
+        Ok(RowFetch { decoder: row_decoder(&path.table, columns)?, width: columns.len() })
+    }
+
+    /// Whether it decodes so many columns.
+    pub fn decodes(&self, columns: usize) -> bool {
+        self.width >= columns
     }
 
     /// The rows of some locators, whose positions are given in the order of these; or, where the path does not fetch in batches, in

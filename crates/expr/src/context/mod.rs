@@ -3,6 +3,7 @@
 pub(crate) mod held;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::block_encryption::BlockEncryption;
 use crate::ir::{ProgramCall, Subquery};
@@ -11,7 +12,7 @@ use crate::named_locks::SharedLocks;
 use crate::parsed_cache::ParsedCache;
 use crate::password_strength::SharedPasswordStrength;
 use crate::regexp::{Compiled, Flags};
-use crate::search::{Scorer, ScorerKey};
+use crate::search::{FoundRows, Scorer, ScorerKey};
 use crate::user_variables::UserVariables;
 use crate::xml::XPath;
 use leafline_types::error::MysqlError;
@@ -99,6 +100,18 @@ pub trait SubqueryRunner {
         outer: &[Value],
         cx: &mut EvalContext<'_>,
     ) -> Result<Value, MysqlError>;
+
+    /// Returns the rows that a search finds; `number` is that of the subquery that counts its words. With `most`,
+    /// only so many with the highest scores are needed. A search runs once in an execution.
+    ///
+    /// # Errors
+    /// 1064 for a query that InnoDB's grammar does not have; errors of reading the index.
+    fn search(
+        &self,
+        number: usize,
+        most: Option<usize>,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Arc<FoundRows>, MysqlError>;
 }
 
 /// Runs the stored functions that a statement calls.
@@ -206,6 +219,15 @@ impl<'a> EvalContext<'a> {
         let runner =
             self.subqueries.ok_or_else(|| MysqlError::internal("a subquery where none can be run"))?;
         runner.answer(subquery, needle, outer, self)
+    }
+
+    /// Returns the rows that a search finds; see [`SubqueryRunner::search`].
+    ///
+    /// # Errors
+    /// The errors of the search.
+    pub fn search(&mut self, number: usize, most: Option<usize>) -> Result<Arc<FoundRows>, MysqlError> {
+        let runner = self.subqueries.ok_or_else(|| MysqlError::internal("a search where none can be run"))?;
+        runner.search(number, most, self)
     }
 
     /// Returns the result of a stored function for given arguments.

@@ -40,5 +40,5 @@ pub(super) fn score(
     };
     let scorer = cx.state.searches.get(is_known, make)?;
     let texts: Vec<_> = columns.iter().map(text_of).collect();
-    Ok(Value::Double(scorer.score(&texts)))
+    Ok(Value::Double(scorer.score(&texts).into()))
 }

@@ -1,6 +1,6 @@
 //! `MATCH .. AGAINST` as an operand.
 
-use super::Expr;
+use super::{Expr, ExprKind};
 use crate::search::Search;
 use std::sync::Arc;
 
@@ -22,6 +22,19 @@ pub struct MatchCall {
 }
 
 impl MatchCall {
+    /// The number of the subquery that counts the words, which also names the search.
+    pub fn number(&self) -> Option<usize> {
+        match &self.statistics.kind {
+            ExprKind::Subquery(subquery) => Some(subquery.number),
+            _ => None,
+        }
+    }
+
+    /// Whether another call has the score of the same search.
+    pub fn is_same_search(&self, other: &MatchCall) -> bool {
+        self.search == other.search && self.columns == other.columns && self.query == other.query
+    }
+
     /// The operands: columns, query, statistics, expansion.
     pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         self.columns.iter().chain([&self.query, &self.statistics]).chain(&self.expansion)

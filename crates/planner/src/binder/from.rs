@@ -464,12 +464,8 @@ fn index_hints(
     for hint in hints {
         let mut indexes = Vec::with_capacity(hint.indexes.len());
         for name in &hint.indexes {
-            // A search uses its FULLTEXT index whatever hints say.
-            if table.fulltext().any(|index| index.name.eq_ignore_ascii_case(&name.value)) {
-                continue;
-            }
             let position = table
-                .ordered_indexes()
+                .indexes
                 .iter()
                 .position(|i| i.name.eq_ignore_ascii_case(&name.value) && !i.is_hidden() && !unseen(i));
             indexes.push(position.ok_or_else(|| MysqlError::key_does_not_exist(&name.value, alias))?);

@@ -1,8 +1,9 @@
 //! MATCH .. AGAINST.
 //!
 //! The columns must be those of a FULLTEXT index, in any order, of one stored table; columns of views and derived tables count as
-//! the columns that they are made from. A search reads the table once more, before the first row is scored: a subquery over the
-//! table counts its rows, and those that contain each word. Equal searches of a block share their subqueries.
+//! the columns that they are made from. Scores depend on the whole table: a subquery counts its rows, and those that
+//! contain each word. Its number names the search, which the FULLTEXT index answers. Equal searches of a block share
+//! their subqueries.
 
 use super::expression::{Bound, ExpressionBinder};
 use super::scope::{BoundMatch, qualified};
@@ -16,7 +17,7 @@ use leafline_expr::aggregate::{AggregateCall, MatchAggregate, MatchOptions};
 use leafline_expr::subquery::subquery;
 use leafline_expr::{CompareOp, Expr, ExprKind, MatchCall, Search, Subquery, SubqueryUse, build};
 use leafline_syntax::ast::{self, SearchMode};
-use leafline_table::{IndexDef, IndexPart, TableDef};
+use leafline_table::{ColumnDef, IndexDef, IndexPart, TableDef};
 use leafline_types::{ExprType, MysqlError, SqlType};
 use leafline_words::MatchMode;
 use std::sync::Arc;
@@ -76,11 +77,11 @@ impl ExpressionBinder<'_, '_, '_> {
         if let Some(known) = self.block.matches.iter().find(same) {
             return Ok(known.score.clone());
         }
-        let expansion = (mode == MatchMode::Expanded).then(|| {
-            self.over_table(&table, &ordinals, vec![query.clone()], (&search, MatchAggregate::Words))
-        });
+        let expansion =
+            (mode == MatchMode::Expanded).then(|| self.words_of_found(&table, &ordinals, &query, &search));
         let asked = [&query].into_iter().chain(&expansion).cloned().collect();
-        let statistics = self.over_table(&table, &ordinals, asked, (&search, MatchAggregate::Statistics));
+        let statistics =
+            self.over_table((&table, &ordinals), asked, (&search, MatchAggregate::Statistics), None);
         let call = MatchCall { search, columns, query, statistics, expansion };
         let ty = ExprType::numeric(SqlType::Double, false);
         let score = Expr { kind: ExprKind::Match(Box::new(call)), ty };
@@ -137,21 +138,35 @@ impl ExpressionBinder<'_, '_, '_> {
         build::cast(query, build::CastTarget::Char(None), self.binder.context.collation)
     }
 
-    /// Makes a subquery with an aggregate over all rows of a table.
-    fn over_table(
+    /// Makes a subquery that collects the words of the rows that a query finds.
+    fn words_of_found(
         &mut self,
         table: &Arc<TableDef>,
         ordinals: &[usize],
+        query: &Expr,
+        search: &Arc<Search>,
+    ) -> Expr {
+        let natural = Arc::new(Search { mode: MatchMode::Natural, ..(**search).clone() });
+        let asked = || vec![query.clone()];
+        let statistics =
+            self.over_table((table, ordinals), asked(), (&natural, MatchAggregate::Statistics), None);
+        let columns = texts_of(table, ordinals);
+        let call = MatchCall { search: natural, columns, query: query.clone(), statistics, expansion: None };
+        let ty = ExprType::numeric(SqlType::Double, false);
+        let found = Expr { kind: ExprKind::Match(Box::new(call)), ty };
+        self.over_table((table, ordinals), asked(), (search, MatchAggregate::Words), Some(found))
+    }
+
+    /// Makes a subquery with an aggregate over the rows of a table for which a condition holds.
+    fn over_table(
+        &mut self,
+        (table, ordinals): (&Arc<TableDef>, &[usize]),
         asked: Vec<Expr>,
         (search, makes): (&Arc<Search>, MatchAggregate),
+        condition: Option<Expr>,
     ) -> Expr {
-        let types: Vec<ExprType> = table
-            .columns
-            .iter()
-            .map(|column| ExprType::column(column.ty.clone(), column.nullable, column.collation))
-            .collect();
-        let of_column = |ordinal: &usize| types.get(*ordinal).map(|ty| build::column(*ordinal, ty.clone()));
-        let texts = ordinals.iter().filter_map(of_column);
+        let types = types_of(table);
+        let texts = texts_of(table, ordinals).into_iter();
         let options = MatchOptions { search: search.clone(), makes, columns: ordinals.len() };
         let call = AggregateCall::of_matches(texts.chain(asked).collect(), options);
         let out = types.len();
@@ -177,6 +192,7 @@ impl ExpressionBinder<'_, '_, '_> {
             relations: vec![relation],
             columns,
             from: Some(JoinTree::Relation(0)),
+            filter: condition.into_iter().collect(),
             aggregation: Some(Aggregation {
                 keys: Vec::new(),
                 aggregates: vec![BoundAggregate { call, out }],
@@ -191,6 +207,19 @@ impl ExpressionBinder<'_, '_, '_> {
         let (needle, outer) = (Vec::new(), Vec::new());
         subquery(Subquery { number, question, needle, outer, is_volatile: false }, ty)
     }
+}
+
+/// Returns the types of a table's columns.
+fn types_of(table: &TableDef) -> Vec<ExprType> {
+    let of = |column: &ColumnDef| ExprType::column(column.ty.clone(), column.nullable, column.collation);
+    table.columns.iter().map(of).collect()
+}
+
+/// Returns the columns of a table that a search is about.
+fn texts_of(table: &TableDef, ordinals: &[usize]) -> Vec<Expr> {
+    let types = types_of(table);
+    let of = |ordinal: &usize| types.get(*ordinal).map(|ty| build::column(*ordinal, ty.clone()));
+    ordinals.iter().filter_map(of).collect()
 }
 
 /// Follows a column of a relation to the stored table that it comes from.

@@ -382,6 +382,8 @@ impl Writer<'_> {
         let mut found = Vec::new();
         for number in numbers {
             let plan: Option<&SubqueryPlan> = self.parts.subqueries.get(number);
+            // An index answers what searches ask for.
+            let plan = plan.filter(|plan| plan.search.is_none());
             let Some(plan) = plan.filter(|_| self.shown.insert(*number)) else { continue };
             let id = self.number();
             let query = Object::default()
@@ -415,11 +417,16 @@ fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
             0 => path.index.key_columns.len(),
             used => used,
         };
-        let columns = path.index.key_columns.iter().take(used);
-        let columns = columns.filter_map(|column| path.table.columns.get(*column));
+        let columns: Vec<usize> = match path.search() {
+            Some(searched) => searched.index.parts.iter().map(|part| part.column).collect(),
+            None => path.index.key_columns.iter().take(used).copied().collect(),
+        };
+        let columns = columns.iter().filter_map(|column| path.table.columns.get(*column));
         table.put("used_key_parts", Json::Array(columns.map(|c| Json::Text(column_name(c))).collect()));
         table.text("key_length", row.key_len.as_deref().unwrap_or_default());
-        if row.reference.is_some() {
+        if path.search().is_some() {
+            table.put("ref", Json::Array(vec![Json::Text("const".to_owned())]));
+        } else if row.reference.is_some() {
             table.put("ref", texts(&scan.references));
         }
     }

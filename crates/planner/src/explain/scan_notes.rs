@@ -21,7 +21,11 @@ pub(super) fn condition_lines(scan: &Scan, outer: &[String]) -> Vec<String> {
                 .map(|condition| text(&condition.expr, &columns))
                 .collect();
             if !exprs.is_empty() {
-                let how = if implied { "by key bytes" } else { what };
+                let how = match (implied, path.search()) {
+                    (true, Some(_)) => "by words",
+                    (true, None) => "by key bytes",
+                    (false, _) => what,
+                };
                 lines.push(format!("{how}: {}", exprs.join(" and ")));
             }
         }
@@ -34,7 +38,9 @@ pub(super) fn rejected<'s>(scan: &'s Scan, chosen: &str) -> Vec<(String, &'s Con
     let mut found: Vec<(String, &Considered)> = Vec::new();
     for considered in &scan.considered {
         let label = access_label(&considered.path, &scan.alias, considered.path.constraint.is_correlated());
-        if label != chosen && found.iter().all(|(known, _)| *known != label) {
+        // The order of scores is the same path.
+        let is_taken = label == chosen || scan.path.search().is_some() && considered.path.search().is_some();
+        if !is_taken && found.iter().all(|(known, _)| *known != label) {
             found.push((label, considered));
         }
     }

@@ -1,7 +1,7 @@
 //! A row of EXPLAIN's table, and its description of an access path.
 
 use super::key_len::key_len;
-use crate::plan::{Scan, access_type, is_hypothetical};
+use crate::plan::{Scan, access_type, is_hypothetical, search_hints};
 use leafline_access::{AccessPath, JoinType, PathKind, ScanOrder};
 use leafline_types::{SqlType, Value};
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ pub struct ExplainRow {
     pub select_type: &'static str,
     /// The table's alias, or `<derivedN>`.
     pub table: Option<String>,
-    /// MySQL's access type: `const`, `eq_ref`, `ref`, `range`, `index_merge`, `index` or `ALL`.
+    /// MySQL's access type: `const`, `eq_ref`, `ref`, `fulltext`, `range`, `index_merge`, `index` or `ALL`.
     pub access: Option<&'static str>,
     /// Indexes that could be used.
     pub possible_keys: Option<String>,
@@ -117,7 +117,17 @@ pub(super) fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: 
         filtered: Some(scan.filtered),
         extra: Vec::new(),
     };
-    if let (true, Some(set)) = (path.is_index_merge(), path.source.locators()) {
+    if let Some(searched) = path.search() {
+        row.key = Some(searched.index.name.clone());
+        row.key_len = Some("0".into());
+        row.reference = Some("const".into());
+        // MySQL always says so of a search.
+        add(&mut row, "Using where");
+        let hints = search_hints(path);
+        if !hints.is_empty() {
+            add(&mut row, format!("Ft_hints: {hints}"));
+        }
+    } else if let (true, Some(set)) = (path.is_index_merge(), path.source.locators()) {
         add(&mut row, format!("Using {set}"));
     }
     if path.pushes_conditions() {

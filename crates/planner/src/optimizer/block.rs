@@ -12,6 +12,7 @@ use super::operators::{ProvidedOrder, enough, filter, project, row_limit, sort_a
 use super::point::{point_lock, point_rows};
 use super::pushdown::pushed_down;
 use super::rollup;
+use super::searches::{search_plan, with_scores};
 use super::settings::{BlockPlanner, OptimizerContext, OptimizerSwitches};
 use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
@@ -24,6 +25,7 @@ use leafline_access::Planner;
 use leafline_expr::{EvalContext, Expr, fold};
 use leafline_types::{ExprType, MysqlError, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Plans a query. The plan delivers the columns of the select list.
 pub fn plan_select(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> Result<Plan, MysqlError> {
@@ -39,7 +41,8 @@ pub fn plan_parts(cx: &mut OptimizerContext<'_, '_>) -> Result<PlanParts, MysqlE
         let became_join = cx.unnested.contains(&number);
         if !became_join || cx.is_kept(number) {
             let plan = plan_select(&subquery.query, cx)?;
-            plans.insert(number, SubqueryPlan { plan, is_dependent: subquery.is_dependent, became_join });
+            let (is_dependent, search) = (subquery.is_dependent, search_plan(&subquery.query).map(Arc::new));
+            plans.insert(number, SubqueryPlan { plan, is_dependent, became_join, search });
         }
     }
     let commons = std::mem::take(&mut cx.commons);
@@ -126,7 +129,7 @@ fn plan_block(
     let (mut planner, graph) = join_planner(&merged, cx)?;
     planner.required.extend(late.iter().flat_map(Expr::columns));
     let impossible = planner.constant_conditions(&graph).iter().any(is_never_true);
-    let mut other_plan = None;
+    let (mut other_plan, mut scored) = (None, None);
     let joined = match (impossible, &merged.from) {
         (true, _) => None,
         (false, None) => Some(Joined::default()),
@@ -134,8 +137,9 @@ fn plan_block(
             let JoinChoice { plan, provided, first_row, fallback } =
                 planner.cheapest(&graph, !late.is_empty())?;
             let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
+            scored = with_scores(&merged, &plan);
             if let Some((other, entries)) = fallback {
-                other_plan = Some((planner.emit(&other)?, entries));
+                other_plan = Some((planner.emit(&other)?, with_scores(&merged, &other), entries));
             }
             live.map(|emitted| {
                 let emitted = if first_row { only_first_row(emitted, provided) } else { emitted };
@@ -169,11 +173,12 @@ fn plan_block(
     let emitted = filter(emitted, &late)?;
     let groups = planner.groups(emitted.node.estimate.rows)?;
     let locking = Locking { recheck, deliver_locators };
-    let first = above(&merged, emitted, provided, groups, planner.cx, locking)?;
+    let first = above(scored.as_ref().unwrap_or(&merged), emitted, provided, groups, planner.cx, locking)?;
     match (other_plan, &merged.limit) {
-        (Some((other, entries)), Some(limit)) => {
+        (Some((other, scored, entries)), Some(limit)) => {
             let locking = Locking { recheck: None, deliver_locators: false };
-            let fallback = above(&merged, other, ProvidedOrder::default(), groups, planner.cx, locking)?;
+            let select = scored.as_ref().unwrap_or(&merged);
+            let fallback = above(select, other, ProvidedOrder::default(), groups, planner.cx, locking)?;
             let (types, Estimate { rows, cost_us }) = (first.types.to_vec(), first.estimate);
             let limit = row_limit(limit)?;
             let (primary, fallback) = (Box::new(first), Box::new(fallback));
@@ -203,7 +208,7 @@ struct Joined {
 /// Limits a scan to its first row.
 fn only_first_row(mut rows: BlockNode, provided: ProvidedOrder) -> BlockNode {
     let limit = RowLimit { offset: LimitValue::Constant(0), count: Some(LimitValue::Constant(1)) };
-    enough(&mut rows.node, &limit);
+    enough(&mut rows.node, &limit, true);
     let types = rows.node.types.to_vec();
     let cost_us = provided.asked_us.unwrap_or(rows.node.estimate.cost_us);
     let operator = Operator::Limit(plan::Limit { input: Box::new(rows.node), limit });
@@ -253,7 +258,7 @@ fn above(
     }
     let keys = if ordered { Vec::new() } else { sort_keys(&rows, &early.order(&select.order_by))? };
     if let (true, Some(limit)) = (keys.is_empty(), &limit) {
-        enough(&mut rows.node, limit);
+        enough(&mut rows.node, limit, !locks);
     }
     let layout = std::mem::take(&mut rows.layout);
     if locks && !gathers {

@@ -4,7 +4,7 @@ use crate::bound::BoundSelect;
 use crate::params::LISTED_POSITIONS;
 use crate::plan::{self, EmptyReason, Estimate, Node, Operator};
 use leafline_expr::Expr;
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::{ExprType, MysqlError, SqlType};
 use std::collections::HashMap;
 
 /// An operator, and the column of the block at each position of its batches.
@@ -30,6 +30,22 @@ impl BlockNode {
 /// the block.
 pub(super) fn locator_column(select: &BoundSelect, relation: usize) -> usize {
     select.columns.len() + relation
+}
+
+/// Returns the number of the column with the scores of a relation that a search finds. These columns follow the
+/// locators.
+pub(super) fn score_column(select: &BoundSelect, relation: usize) -> usize {
+    select.columns.len() + select.relations.len() + relation
+}
+
+/// Returns the type of scores.
+pub(super) fn score_type() -> ExprType {
+    ExprType::numeric(SqlType::Double, false)
+}
+
+/// Returns the first number behind the columns of the block, locators and scores.
+pub(super) fn free_column(select: &BoundSelect) -> usize {
+    select.columns.len() + 2 * select.relations.len()
 }
 
 /// Replaces column numbers of the block by their positions in a layout.

@@ -11,7 +11,7 @@
 //! | select list without window functions, next to entries with some | before windows, for the same reason                |
 //! | HAVING without groups  | separately, before the select list: an alias there is evaluated twice, as in MySQL      |
 
-use super::block_node::BlockNode;
+use super::block_node::{BlockNode, free_column};
 use super::operators::project;
 use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, OrderKey};
@@ -92,8 +92,7 @@ pub(super) fn computed_early(
     if computed.is_empty() {
         return Ok((rows, PrecomputedOutputs::default()));
     }
-    // Numbers after the columns of the block and the locator columns.
-    let free = select.columns.len() + select.relations.len();
+    let free = free_column(select);
     let known: Vec<Expr> = rows
         .layout
         .iter()

@@ -1,6 +1,6 @@
 //! Turns the chosen plan into operators, whose columns are positions in the batches of their inputs.
 
-use super::block_node::{BlockNode, bind, locator_column, node};
+use super::block_node::{BlockNode, bind, locator_column, node, score_column, score_type};
 use super::members::JoinPlanner;
 use super::partial::{FallbackJoin, HashKey, Partial, Step};
 use crate::bound::{Relation, RelationSource};
@@ -64,6 +64,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     fn types(&self, layout: &[usize]) -> Vec<ExprType> {
         let ty = |column: &usize| match self.select.columns.get(*column) {
             Some(column) => column.ty.clone(),
+            None if *column >= score_column(self.select, 0) => score_type(),
             None => locator_type(),
         };
         layout.iter().map(ty).collect()
@@ -74,7 +75,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let path = &candidate.path;
         let columns = path.columns.iter().take(path.delivered).map(|ordinal| start + ordinal);
         let locator = path.deliver_locators.then(|| locator_column(self.select, relation));
-        Ok(columns.chain(locator).collect())
+        let score = path.scores.map(|_| score_column(self.select, relation));
+        Ok(columns.chain(locator).chain(score).collect())
     }
 
     fn emit_access(

@@ -2,7 +2,7 @@
 
 use super::equalities::{Class, classes};
 use super::first_rows::is_certain;
-use super::graph::{ColumnMap, Graph, MemberSource, build};
+use super::graph::{ColumnMap, Graph, MemberSource, Relations, build};
 use super::members::JoinPlanner;
 use super::operators::ProvidedOrder;
 use super::order::{InOrder, Wanted};
@@ -11,8 +11,8 @@ use super::settings::OptimizerContext;
 use super::trace::TraceStep;
 use super::window::first_order;
 use crate::bound::{BoundLimit, BoundSelect, OrderKey, RelationSource};
-use leafline_expr::Expr;
 use leafline_expr::aggregate::AggregateFunction;
+use leafline_expr::{Expr, ExprKind};
 use leafline_types::{MysqlError, Value};
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,7 +25,8 @@ pub(super) fn join_planner<'p, 'c, 'a>(
     let mut planner = JoinPlanner {
         select,
         cx,
-        required: required(select),
+        required: required(select, &mut |_| false),
+        scorable: Relations::default(),
         conditions: Vec::new(),
         classes: Vec::new(),
         every_index: false,
@@ -37,6 +38,10 @@ pub(super) fn join_planner<'p, 'c, 'a>(
     };
     take_classes(&mut graph, &ColumnMap { select }, &mut planner.classes);
     collect_conditions(&graph, &mut planner.conditions);
+    if !planner.cx.eval.row_by_row {
+        let scorable = graph.members.iter().filter(|member| member.attached.is_none());
+        planner.scorable = scorable.fold(Relations::default(), |all, member| all.union(member.relations));
+    }
     Ok((planner, graph))
 }
 
@@ -115,7 +120,11 @@ impl JoinPlanner<'_, '_, '_> {
         let sorted = cost(&joined);
         let locks = select.relations.iter().any(|relation| relation.lock.is_some());
         let partly_sorted = wanted.is_some() && !locks;
-        let found = self.plan_in_order(graph, &members, &order, Wanted { rows, share, partly_sorted })?;
+        let wanted = Wanted { rows, share, partly_sorted };
+        let found = match self.plan_by_score(graph, &members, &order, wanted)? {
+            Some(found) => Some(found),
+            None => self.plan_in_order(graph, &members, &order, wanted)?,
+        };
         let pays = |found: &InOrder| {
             let is_bet = share < 1.0 && !is_certain(&found.plan);
             found.cost_us * if is_bet { self.cx.patience.bet } else { 1.0 } <= sorted
@@ -204,10 +213,17 @@ pub(super) fn is_never_true(condition: &Expr) -> bool {
     }
 }
 
-/// Returns the columns that are needed above the joins.
-fn required(select: &BoundSelect) -> BTreeSet<usize> {
+/// Returns the columns that are needed above the joins, but for those of expressions that `is_known` there.
+pub(super) fn required(select: &BoundSelect, is_known: &mut dyn FnMut(&Expr) -> bool) -> BTreeSet<usize> {
     let mut columns = BTreeSet::new();
-    let mut add = |expr: &Expr| columns.extend(expr.columns());
+    let mut add = |expr: &Expr| {
+        expr.visit(&mut |e| {
+            if let ExprKind::Column(column) = e.kind {
+                columns.insert(column);
+            }
+            !is_known(e)
+        });
+    };
     for relation in &select.relations {
         if let RelationSource::Lateral(lateral) = &relation.source {
             lateral.outer.iter().for_each(&mut add);

@@ -24,6 +24,8 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     pub cx: &'p mut OptimizerContext<'c, 'a>,
     /// Columns that are needed above the joins.
     pub required: BTreeSet<usize>,
+    /// Relations with a row in every joined row, whose scores may be columns.
+    pub scorable: Relations,
     /// All conditions of the block, at every level.
     pub conditions: Vec<Expr>,
     pub classes: Vec<Class>,
@@ -212,6 +214,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let bound = &self.select.relations[relation];
         let (start, width) = (bound.columns.start, table.columns.len());
         let wanted = self.wanted(relation, conditions, joined);
+        let scored = self.scored(relation, conditions, joined);
+        let bound = &self.select.relations[relation];
         let renumber = |condition: &Expr| {
             condition.map_columns(&mut |column| {
                 if bound.columns.contains(&column) { column - start } else { width + column }
@@ -246,6 +250,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 hint: bound.hints.skip_scan.as_ref(),
             },
             merging: self.cx.switches.merging(bound.hints.index_merge.as_ref()),
+            scored: &scored,
             // A table alone and unordered only has its own paths to compare.
             sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
         };
@@ -260,7 +265,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
 
     /// Returns the ordinals of a relation's columns that are still needed when the conditions `evaluated` are done and the
     /// relations of `joined` are joined.
-    fn wanted(&self, relation: usize, evaluated: &[Expr], joined: Relations) -> Vec<usize> {
+    pub(super) fn wanted(&self, relation: usize, evaluated: &[Expr], joined: Relations) -> Vec<usize> {
         let bound = &self.select.relations[relation];
         let mut needed: BTreeSet<usize> = self.required.clone();
         // WHERE and ON may hold the same condition twice: each evaluated condition settles one of them. Equalities of classes

@@ -12,6 +12,7 @@
 //! | `factor`, `equalities`, `null_rejection` | implied conditions |
 //! | `members`, `join_order`, `selectivity` | access paths and join order together, by price |
 //! | `order` | ORDER BY provided by an index |
+//! | `searches` | searches for words: scores as columns, the order of scores |
 //! | `sources` | set operations, VALUES, common tables |
 //! | `emit` | the chosen plan as operators, with columns as positions in batches |
 //! | `joins` | the plan for the joins of a block, with regard to the steps above them |
@@ -53,6 +54,7 @@ mod point;
 mod pushdown;
 mod rollup;
 mod runtime_filters;
+mod searches;
 mod selectivity;
 mod settings;
 mod sources;

@@ -4,7 +4,7 @@ use super::block_node::{BlockNode, node};
 use super::settings::OptimizerContext;
 use crate::bound::BoundLimit;
 use crate::plan::{self, LimitValue, Node, Operator, RowLimit, SortKey, locator_type};
-use leafline_access::Demand;
+use leafline_access::{Demand, Scores};
 use leafline_expr::{Expr, ExprKind};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
@@ -84,8 +84,8 @@ pub(super) fn sort_and_limit(
     node(operator, types, rows, provided.asked_us.unwrap_or(estimate.cost_us + sorting))
 }
 
-/// Tells a scan below a chain of projections how many rows are enough.
-pub(super) fn enough(rows: &mut Node, limit: &RowLimit) {
+/// Tells a scan below a chain of projections how many rows are enough. `surely`: no more are asked for.
+pub(super) fn enough(rows: &mut Node, limit: &RowLimit, surely: bool) {
     let (LimitValue::Constant(offset), Some(LimitValue::Constant(count))) = (limit.offset, limit.count)
     else {
         return;
@@ -93,10 +93,15 @@ pub(super) fn enough(rows: &mut Node, limit: &RowLimit) {
     match &mut rows.operator {
         Operator::Scan(scan) => {
             let rows = usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX);
-            Arc::make_mut(scan).demand = Demand::Rows(rows);
+            let scan = Arc::make_mut(scan);
+            scan.demand = Demand::Rows(rows);
+            if surely && !scan.path.evaluates() && scan.path.scores.is_some_and(|scores| scores.in_order) {
+                let path = Arc::make_mut(&mut scan.path);
+                path.scores = path.scores.map(|scores| Scores { most: Some(rows), ..scores });
+            }
         }
         Operator::Project(plan::Project { input, .. })
-        | Operator::DerivedTable(plan::DerivedTable { input, .. }) => enough(input, limit),
+        | Operator::DerivedTable(plan::DerivedTable { input, .. }) => enough(input, limit, surely),
         _ => {}
     }
 }

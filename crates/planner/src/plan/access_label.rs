@@ -1,6 +1,6 @@
 //! Texts for access paths: the line of EXPLAIN FORMAT=TREE, and MySQL's name of the access type.
 
-use leafline_access::{AccessPath, PathKind, ScanOrder};
+use leafline_access::{AccessPath, PathKind, ScanOrder, Scores};
 
 /// Returns the line of EXPLAIN FORMAT=TREE for an access path; `inner`: on the inner side of a lookup join.
 pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
@@ -18,6 +18,12 @@ pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
         "index_merge" => {
             let set = path.source.locators().map(|set| format!(" using {set}")).unwrap_or_default();
             format!("Index merge on {alias}{set}{reverse}")
+        }
+        "fulltext" => {
+            let set = path.source.locators().map(|set| set.to_string()).unwrap_or_default();
+            let hints = search_hints(path);
+            let hints = if hints.is_empty() { hints } else { format!(" ({hints})") };
+            format!("Full-text index search on {alias} using {set}{hints}")
         }
         "ALL" => format!("Table scan on {alias}{reverse}"),
         "index" => format!("{covering} scan on {alias} using {index}{reverse}"),
@@ -43,6 +49,7 @@ pub fn access_type(path: &AccessPath, inner: bool) -> &'static str {
     let constraint = &path.constraint;
     match path.kind() {
         PathKind::IndexMerge => "index_merge",
+        PathKind::Search => "fulltext",
         // InnoDB shows a read of all rows in the order of the primary key, where that order is wanted, as a read of an index.
         PathKind::TableScan if path.order != ScanOrder::Any && path.index.is_primary() => "index",
         PathKind::TableScan => "ALL",
@@ -54,6 +61,16 @@ pub fn access_type(path: &AccessPath, inner: bool) -> &'static str {
             let equal = constraint.equal_parts();
             if equal == constraint.used_parts() || (inner && equal > 0) { "ref" } else { "range" }
         }
+    }
+}
+
+/// Returns MySQL's words for what a search need not do, or does beside finding rows.
+pub(crate) fn search_hints(path: &AccessPath) -> String {
+    match path.scores {
+        None => "no_ranking".to_owned(),
+        Some(Scores { in_order: true, most: Some(most), .. }) => format!("sorted, limit = {most}"),
+        Some(Scores { in_order: true, .. }) => "sorted".to_owned(),
+        Some(_) => String::new(),
     }
 }
 

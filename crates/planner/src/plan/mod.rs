@@ -38,8 +38,8 @@ mod text;
 mod values;
 mod window;
 
-pub(crate) use access_label::is_hypothetical;
 pub use access_label::{access_label, access_type};
+pub(crate) use access_label::{is_hypothetical, search_hints};
 pub use adaptive_plan::AdaptivePlan;
 pub use aggregate::Aggregate;
 pub use common_table::{CommonTableScan, RecursiveUnion, WorkTableScan};
@@ -52,7 +52,7 @@ pub use limit::{Limit, LimitValue, RowLimit};
 pub use lock_rows::{LockRows, LockedTable, locator_type};
 pub use lookup_join::{HashFallback, LookupJoin};
 pub use parallel::Parallel;
-pub use parts::{CommonPlan, Plan, PlanParts, SubqueryPlan};
+pub use parts::{CommonPlan, Plan, PlanParts, SearchPlan, SubqueryPlan};
 pub use point_plan::{PointLock, PointPlan, PointRows};
 pub use project::Project;
 pub use rollup::{Levels, Rollup};

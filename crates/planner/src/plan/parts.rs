@@ -3,6 +3,8 @@
 use super::{Node, Operator, PointLock, PointPlan, PointRows, Scan};
 use crate::params::SMALL_SCAN_ENTRIES;
 use leafline_access::AccessPath;
+use leafline_expr::{Expr, Search};
+use leafline_table::{IndexDef, TableDef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,16 +45,16 @@ pub struct CommonPlan {
 }
 
 impl PlanParts {
-    /// Returns the subqueries that did not become joins, by number.
+    /// Returns the subqueries that did not become joins, by number, but for those that an index answers.
     pub fn run_by_themselves(&self) -> impl Iterator<Item = (usize, &SubqueryPlan)> {
         let subqueries = self.subqueries.iter().map(|(number, subquery)| (*number, subquery));
-        subqueries.filter(|(_, subquery)| !subquery.became_join)
+        subqueries.filter(|(_, subquery)| !subquery.became_join && subquery.search.is_none())
     }
 
-    /// Returns the plans of all subqueries and common tables.
+    /// Returns the plans of all subqueries and common tables, but for those that an index answers.
     pub fn plans(&self) -> impl Iterator<Item = &Plan> {
-        let subqueries = self.subqueries.values().map(|subquery| &subquery.plan);
-        subqueries.chain(self.commons.values().map(|common| &common.plan))
+        let subqueries = self.subqueries.values().filter(|subquery| subquery.search.is_none());
+        subqueries.map(|subquery| &subquery.plan).chain(self.commons.values().map(|common| &common.plan))
     }
 
     /// Whether a subquery locks rows.
@@ -71,6 +73,23 @@ pub struct SubqueryPlan {
     /// The subquery became a join. Its own plan runs only for rows that changed since they were read, or that are checked
     /// afterwards.
     pub became_join: bool,
+    /// The search whose words it counts, which an index answers without the plan.
+    pub search: Option<Arc<SearchPlan>>,
+}
+
+/// A search for words in a table.
+#[derive(Clone, Debug)]
+pub struct SearchPlan {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The FULLTEXT index.
+    pub index: Arc<IndexDef>,
+    /// The rules and the mode.
+    pub search: Arc<Search>,
+    /// The words that are sought, a constant.
+    pub query: Expr,
+    /// The words of the rows that are found, WITH QUERY EXPANSION: a subquery.
+    pub expansion: Option<Expr>,
 }
 
 impl Plan {
@@ -143,6 +162,7 @@ impl Plan {
                 let path = &scan.path;
                 let only = alone && path.is_clustered() && scan.possible_keys.len() < 2;
                 let settled = scan.possible_keys.is_empty()
+                    || path.search().is_some()
                     || path.is_unique_lookup()
                     || path.constraint.is_correlated()
                     || if path.constraint.is_unbounded() {

@@ -74,7 +74,12 @@ impl PlanNode for Scan {
     }
 
     fn column_names(&self) -> Vec<String> {
-        named_columns(self, self.path.columns.iter().take(self.path.delivered))
+        let path = &self.path;
+        let mut names = named_columns(self, path.columns.iter().take(path.delivered));
+        if path.scores.is_some() && !path.deliver_locators {
+            names.push(format!("score of {}", self.alias));
+        }
+        names
     }
 
     fn explain(&self) -> Explained<'_> {

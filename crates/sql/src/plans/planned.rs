@@ -253,13 +253,15 @@ impl Planned {
                 found.insert(path.index.id);
             })
         });
+        let searches = self.parts.subqueries.values().filter_map(|subquery| subquery.search.as_ref());
+        found.extend(searches.map(|search| search.index.id));
         found
     }
 
     /// Estimated cost with its subqueries and common tables, microseconds.
     pub(crate) fn cost_us(&self) -> f64 {
-        let once =
-            self.parts.subqueries.values().filter(|subquery| !subquery.became_join && !subquery.is_dependent);
+        let once = self.parts.run_by_themselves().filter(|(_, subquery)| !subquery.is_dependent);
+        let once = once.map(|(_, subquery)| subquery);
         let commons = self.parts.commons.values().map(|common| &common.plan);
         let parts = once.map(|subquery| &subquery.plan).chain(commons);
         self.work.plan().into_iter().chain(parts).map(|plan| plan.root.estimate.cost_us).sum()

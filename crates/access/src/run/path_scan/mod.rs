@@ -11,7 +11,7 @@ mod partitions;
 
 use crate::error::Result;
 use crate::params::{BATCH_GROWTH, BATCH_ROWS, FETCH_ENTRIES, FETCH_ROWS, FIRST_BATCH_ENTRIES};
-use crate::path::{AccessPath, ScanOrder};
+use crate::path::{AccessPath, ScanOrder, Scores, Searched};
 use crate::run::conditions::ConditionSet;
 use crate::run::context::{Demand, ScanBatch, ScanContext};
 use crate::run::in_order::{FetchedBatches, InOrder};
@@ -21,9 +21,10 @@ use crate::run::merge_scan::MergeScan;
 use crate::run::piece::{Part, ScanPiece};
 use crate::run::row_fetch::{Fetched, RowFetch};
 use crate::run::runtime_filter::{Lookups, RuntimeFilter};
+use crate::run::search::{score_column, scores_of};
 use crate::run::targets::{Targets, WalkKind};
 use arrow_array::{ArrayRef, BinaryArray};
-use leafline_expr::{Datum, EvalContext, evaluate, evaluate_scalar};
+use leafline_expr::{Datum, EvalContext, FoundRows, evaluate, evaluate_scalar};
 use leafline_table::locator_in_partition;
 use leafline_types::{Batch, Value, value_at};
 use partitions::PartitionScan;
@@ -103,13 +104,23 @@ impl Pending {
             }
             if gathered.examined() == positions.len() {
                 self.next = end;
+                self.most = (self.most * BATCH_GROWTH).min(self.largest);
                 self.ready = Some(gathered.in_order());
                 continue;
             }
             // Not all rows that come first in the index are among them: again, with as many of the first as there is room for.
             self.most = gathered.examined().min(positions.len() / 2).max(1);
+            self.largest = self.most;
             positions.sort_unstable();
         }
+    }
+
+    /// The next locators of rows of which no column is read: these are rows without columns, at their positions.
+    fn next_without_columns(&mut self) -> Option<(Batch, Vec<u32>)> {
+        let end = self.order.len().min(self.next + BATCH_ROWS);
+        let positions = self.order.get(self.next..end).filter(|positions| !positions.is_empty())?.to_vec();
+        self.next = end;
+        Some((Batch { columns: Vec::new(), rows: positions.len() }, positions))
     }
 
     /// Of locators in order, each once. Where perhaps not all rows will be asked for, few are fetched at first.
@@ -146,6 +157,8 @@ pub struct PathScan {
     filter: Option<Option<Locators>>,
     /// The scan that takes the place of a path whose locators are too many.
     instead: Option<Box<PathScan>>,
+    /// The rows that the path's search has found.
+    searched: Option<Arc<FoundRows>>,
     /// The scan over partitions, if the table is partitioned.
     partitions: Option<Box<PartitionScan>>,
 }
@@ -215,6 +228,7 @@ impl PathScan {
             pending: None,
             filter: None,
             instead: None,
+            searched: None,
             partitions: PartitionScan::new(path).map(Box::new),
             path: path.clone(),
         }
@@ -343,20 +357,49 @@ impl PathScan {
     /// Looks up the rows that several indexes name.
     fn merge(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
         (self.pending, self.instead, self.exact) = (None, None, false);
-        let Some(set) = self.path.source.locators() else { return Ok(()) };
-        let Some(locators) = set.collect(None, cx)? else {
-            let mut instead = Box::new(PathScan::new(&Arc::new(self.path.without_merge())));
-            instead.start(demand, cx)?;
-            self.instead = Some(instead);
-            return Ok(());
+        let path = self.path.clone();
+        if let Some(searched) = path.search() {
+            return self.search(searched, demand, cx);
+        }
+        let Some(set) = path.source.locators() else { return Ok(()) };
+        match set.collect(None, cx)? {
+            Some(locators) => self.look_up(locators, demand),
+            None => self.scan_instead(demand, cx),
+        }
+    }
+
+    /// Looks up the rows that a search finds.
+    fn search(&mut self, searched: &Searched, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        let scores = self.path.scores;
+        let Some(found) = searched.collect(scores.and_then(|scores| scores.most), cx)? else {
+            if let Some(Scores { number, .. }) = scores {
+                self.searched = Some(cx.eval.search(number, None)?);
+            }
+            return self.scan_instead(demand, cx);
         };
+        cx.counters.leafline_locators_collected += found.locators.len() as u64;
+        self.exact = true;
+        let in_order = scores.is_some_and(|scores| scores.in_order);
+        let locators = if in_order { found.by_score() } else { found.locators };
+        self.searched = scores.map(|_| found.rows);
         self.look_up(locators, demand)
+    }
+
+    /// Scans the table, where a set of locators does not say enough.
+    fn scan_instead(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        let mut instead = Box::new(PathScan::new(&Arc::new(self.path.without_merge())));
+        instead.start(demand, cx)?;
+        self.instead = Some(instead);
+        Ok(())
     }
 
     /// Goes on with the rows of a set of locators.
     fn look_up(&mut self, locators: Locators, demand: Demand) -> Result<()> {
-        if self.fetch.is_none() {
-            self.fetch = Some(RowFetch::new(&self.path)?);
+        let columns = self.path.columns_read(self.exact);
+        if self.path.search().is_some() && columns.is_empty() {
+            self.fetch = None;
+        } else if self.fetch.as_ref().is_none_or(|fetch| !fetch.decodes(columns.len())) {
+            self.fetch = Some(RowFetch::new(&self.path, columns)?);
         }
         self.pending = Some(Pending::of_set(locators, self.path.order, demand));
         Ok(())
@@ -377,7 +420,7 @@ impl PathScan {
         // Whole primary keys are looked up as rows, without a cursor.
         let whole_keys = self.path.looks_up(&targets);
         if self.fetch.is_none() && (self.path.fetches() || whole_keys) {
-            self.fetch = Some(RowFetch::new(&self.path)?);
+            self.fetch = Some(RowFetch::new(&self.path, &self.path.columns)?);
         }
         if whole_keys {
             cx.counters.handler_read_key += targets.len() as u64;
@@ -428,7 +471,8 @@ impl PathScan {
             return partitions.next(cx);
         }
         if let Some(instead) = &mut self.instead {
-            return instead.next(cx);
+            let found = instead.next(cx)?;
+            return found.map(|found| self.with_scores(found)).transpose();
         }
         loop {
             if let Some(found) = self.fetch_pending(cx)? {
@@ -448,7 +492,7 @@ impl PathScan {
             let located = self.path.deliver_locators;
             let locators = located.then(|| (0..locators.len()).map(|at| locators.get(at)));
             let locators = locators.map(|keys| Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef);
-            let found = self.deliver(batch, tags, locators, self.exact, cx)?;
+            let found = self.deliver(batch, tags, locators.into_iter().collect(), self.exact, cx)?;
             if !found.tags.is_empty() {
                 self.note_partners(&found.tags);
                 return Ok(Some(found));
@@ -519,35 +563,50 @@ impl PathScan {
 
     /// Rows of the entries that wait for theirs, as many as a batch holds, less what the conditions reject.
     fn fetch_pending(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
-        let (Some(pending), Some(fetch)) = (&mut self.pending, &self.fetch) else { return Ok(None) };
-        let fetched = match self.path.restores_order() {
-            true => pending.next_in_order(&self.path, fetch, cx)?,
-            false => pending.next_in_any_order(&self.path, fetch, cx)?,
+        let Some(pending) = &mut self.pending else { return Ok(None) };
+        let fetched = match &self.fetch {
+            None => pending.next_without_columns(),
+            Some(fetch) if self.path.restores_order() => pending.next_in_order(&self.path, fetch, cx)?,
+            Some(fetch) => pending.next_in_any_order(&self.path, fetch, cx)?,
         };
         let Some((batch, positions)) = fetched else {
             self.pending = None;
             return Ok(None);
         };
         let tags = positions.iter().map(|at| pending.tags[*at as usize]).collect();
-        let locators = self.path.deliver_locators.then(|| {
-            let keys = positions.iter().map(|position| pending.locators.get(*position as usize));
-            Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef
-        });
-        self.deliver(batch, tags, locators, self.exact, cx).map(Some)
+        let keys = || positions.iter().map(|position| pending.locators.get(*position as usize));
+        let locators = self.path.deliver_locators;
+        let locators = locators.then(|| Arc::new(BinaryArray::from_iter_values(keys())) as ArrayRef);
+        let scores = self.searched.as_ref().map(|searched| score_column(searched, keys()));
+        let hidden = locators.into_iter().chain(scores).collect();
+        self.deliver(batch, tags, hidden, self.exact, cx).map(Some)
     }
 
-    /// Applies the conditions on rows, cuts the columns that served them only, and adds the locators.
+    /// Puts scores in the place of the locators, or behind them if these are delivered, too.
+    fn with_scores(&self, mut found: ScanBatch) -> Result<ScanBatch> {
+        let Some(searched) = &self.searched else { return Ok(found) };
+        let columns = &mut found.batch.columns;
+        let scores = columns.last().map(|locators| scores_of(searched, locators)).transpose()?;
+        if !self.path.deliver_locators {
+            columns.pop();
+        }
+        columns.extend(scores);
+        Ok(found)
+    }
+
+    /// Applies the conditions on rows, cuts the columns that served them only, and adds the `hidden` ones: locators
+    /// and scores.
     fn deliver(
         &self,
         mut batch: Batch,
         mut tags: Vec<u32>,
-        locators: Option<ArrayRef>,
+        hidden: Vec<ArrayRef>,
         exact: bool,
         cx: &mut ScanContext<'_, '_>,
     ) -> Result<ScanBatch> {
         let selection = self.residual_filter.filter(&batch, &tags, self.outer.as_ref(), exact, cx.eval)?;
         batch.columns.truncate(self.path.delivered);
-        batch.columns.extend(locators);
+        batch.columns.extend(hidden);
         if selection.count() == batch.rows {
             return Ok(ScanBatch { batch, tags });
         }
