@@ -38,12 +38,53 @@ struct Place {
     is_indexed: bool,
 }
 
+/// Some tokens of a query, by their numbers.
+#[derive(Clone, Default, Debug)]
+struct TokenSet {
+    /// Those below 64.
+    first: u64,
+    /// Those from 64 on.
+    others: Vec<bool>,
+}
+
+impl TokenSet {
+    fn add(&mut self, token: usize) {
+        match u32::try_from(token) {
+            Ok(token @ 0..64) => self.first |= 1 << token,
+            _ => {
+                let at = token - 64;
+                if self.others.len() <= at {
+                    self.others.resize(at + 1, false);
+                }
+                if let Some(is_in) = self.others.get_mut(at) {
+                    *is_in = true;
+                }
+            }
+        }
+    }
+
+    fn add_all(&mut self, more: &TokenSet) {
+        self.first |= more.first;
+        if self.others.len() < more.others.len() {
+            self.others.resize(more.others.len(), false);
+        }
+        self.others.iter_mut().zip(&more.others).for_each(|(known, new)| *known |= new);
+    }
+
+    /// Iterates over the tokens in ascending order.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        let first = (0..64).filter(|token| self.first >> token & 1 == 1);
+        let others = self.others.iter().enumerate().filter(|(_, is_in)| **is_in).map(|(at, _)| at + 64);
+        first.chain(others)
+    }
+}
+
 /// The state of a document during the evaluation.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranking {
     rank: f32,
-    /// Whether it was found by each token.
-    tokens: Vec<bool>,
+    /// The tokens that it was found by.
+    tokens: TokenSet,
 }
 
 impl Ranking {
@@ -121,7 +162,7 @@ impl Query {
     /// Returns the ranking of a document like [`rank`](Self::rank); `None` if it is not found.
     pub fn score(&self, found: &Found, frequencies: &[f64]) -> Option<f32> {
         let mut ranking = self.evaluate(&self.program.steps, found, &mut |_| {})?;
-        for (token, _) in ranking.tokens.iter().enumerate().filter(|(_, found)| **found) {
+        for token in ranking.tokens.iter() {
             let inverse = frequencies.get(token).copied().unwrap_or(0.0);
             ranking.rank += (f64::from(self.frequency(found, token)) * inverse * inverse) as f32;
         }
@@ -216,9 +257,7 @@ impl Query {
                 ranking.change(given.rank);
             }
             change(ranking, step.operator, times);
-            for (known, new) in ranking.tokens.iter_mut().zip(given.tokens) {
-                *known |= new;
-            }
+            ranking.tokens.add_all(&given.tokens);
         }
         state
     }
@@ -228,11 +267,10 @@ impl Query {
         if !is_found {
             return None;
         }
-        let mut tokens = vec![false; self.program.tokens.len()];
+        let mut tokens = TokenSet::default();
         for lookup in lookups {
-            let token = self.program.lookups.get(*lookup).map_or(OTHER, |lookup| lookup.token);
-            if let Some(known) = tokens.get_mut(token) {
-                *known = true;
+            if let Some(lookup) = self.program.lookups.get(*lookup) {
+                tokens.add(lookup.token);
             }
         }
         Some(Ranking { rank: 0.0, tokens })

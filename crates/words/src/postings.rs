@@ -188,13 +188,14 @@ impl<'q> Postings<'q> {
             phrases: vec![false; program.phrases.len()],
         };
         let mut heads = vec![0_usize; self.lists.len()];
+        let mut groups: Vec<Range<usize>> = Vec::with_capacity(heads.len());
         let mut read = self.read.iter().peekable();
         loop {
             let of_lists =
                 self.lists.iter().zip(&heads).filter_map(|(list, head)| list.document(*head)).min();
             let of_read = read.peek().map(|(document, _)| &***document);
             let Some(document) = of_lists.into_iter().chain(of_read).min() else { return Ok(()) };
-            let mut groups: Vec<Range<usize>> = Vec::with_capacity(heads.len());
+            groups.clear();
             for ((list, head), words) in self.lists.iter().zip(&mut heads).zip(&mut found.words) {
                 let begin = *head;
                 while list.document(*head) == Some(document) {
@@ -226,6 +227,11 @@ impl<'q> Postings<'q> {
     pub fn statistics(&mut self, documents: u64) -> Statistics {
         let mut statistics = Statistics::new(self.query);
         let query = self.query;
+        if self.read.is_empty() && query.program.searches_are_unconditional() {
+            statistics.set_found(self.lists.iter().map(|list| list.postings.len() as u64));
+            statistics.set_documents(documents);
+            return statistics;
+        }
         let added: Result<(), std::convert::Infallible> = self.for_each(&mut |_, known| {
             if let Known::Found(found) = known {
                 statistics.add(query, found);

@@ -93,6 +93,20 @@ impl Program {
         self.steps.push(Step { operator: Operator::None, after_exist: false, search: None, target });
     }
 
+    /// Returns whether no search depends on a document being found.
+    pub(crate) fn searches_are_unconditional(&self) -> bool {
+        fn all(steps: &[Step]) -> bool {
+            steps.iter().all(|step| {
+                step.search.is_none()
+                    && match &step.target {
+                        Target::Group(steps) => all(steps),
+                        _ => true,
+                    }
+            })
+        }
+        all(&self.steps)
+    }
+
     fn token(&mut self, word: &str, rules: &WordRules) -> usize {
         let next = self.tokens.len();
         *self.tokens.entry(rules.own_key(word)).or_insert(next)

@@ -48,7 +48,12 @@ impl Statistics {
         self.documents = documents;
     }
 
-    /// Sets how many documents have the only word of a query.
+    /// Sets how many matching words of documents each lookup has found.
+    pub(crate) fn set_found(&mut self, found: impl Iterator<Item = u64>) {
+        self.found.iter_mut().zip(found).for_each(|(known, found)| *known = found);
+    }
+
+    /// Returns the counts of a query whose only word `with_word` of the documents have.
     pub fn of_word(query: &Query, documents: u64, with_word: u64) -> Statistics {
         let mut statistics = Statistics::new(query);
         statistics.documents = documents;

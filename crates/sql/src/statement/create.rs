@@ -110,6 +110,7 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
     let name = &create.name.name.value;
     let mut spec = TableSpec::of(&model);
     spec.indexes.iter_mut().for_each(|index| (index.existing, index.for_foreign_key) = (None, false));
+    spec.fulltext.iter_mut().for_each(|index| index.existing = None);
     // CHECKs get new names, as if the statement named none.
     for (number, check) in (1..).zip(&mut spec.checks) {
         check.name = format!("{name}_chk_{number}");

@@ -10,6 +10,7 @@ mod crash;
 mod ddl;
 mod event_runs;
 mod faults;
+mod fulltext;
 mod half_applied;
 mod history;
 mod interleaved;

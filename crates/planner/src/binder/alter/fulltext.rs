@@ -1,6 +1,6 @@
 //! The FULLTEXT indexes of ALTER TABLE: kept, added and dropped ones.
 
-use super::Alter;
+use super::{Alter, AlterWork};
 use crate::binder::table_spec::fulltext_spec;
 use leafline_syntax::ast::{AlterAction, KeyKind};
 use leafline_table::{FulltextSpec, IndexDef, IndexPart};
@@ -31,6 +31,11 @@ impl Alter<'_> {
             {
                 fulltext.push(fulltext_spec(key)?);
             }
+        }
+        let is_changed = fulltext.len() < self.old.fulltext().count()
+            || fulltext.iter().any(|index| index.existing.is_none());
+        if is_changed {
+            self.work = self.work.max(AlterWork::Indexes);
         }
         self.fulltext = fulltext;
         Ok(())

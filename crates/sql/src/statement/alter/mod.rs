@@ -225,6 +225,7 @@ fn has_columns_of(altered: &AlteredTable, old: &TableDef) -> bool {
 /// Returns whether the alteration reads the rows: to build indexes, or to check constraints.
 fn asks_rows(altered: &AlteredTable) -> bool {
     altered.spec.indexes.iter().any(|index| index.existing.is_none())
+        || altered.spec.fulltext.iter().any(|index| index.existing.is_none())
         || !altered.unproven_checks.is_empty()
         || !altered.foreign_keys.added.is_empty()
 }
