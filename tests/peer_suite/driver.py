@@ -293,7 +293,7 @@ class Run:
         else:
             why = self.blamed({**mentioned, **self.link.diverged})
         lowered = plain.lower()
-        self.note_program(lowered, words, touched, verdict)
+        self.note_program(lowered, words, touched, verdict, why)
         self.note_accounts(lowered, verdict, why)
         for table, names in self.triggers.values():
             if table in touched:
@@ -331,7 +331,7 @@ class Run:
         if re.search(r"\brand\s*\(\s*\)|\buuid(_short)?\s*\(", lowered):
             self.diverge(touched, "another each time")
 
-    def note_program(self, lowered, words, touched, verdict):
+    def note_program(self, lowered, words, touched, verdict, why):
         """Keeps the names in the body of a program: they differ once it runs on one server only; for a trigger, with each change of its table."""
         made = re.match(r"\s*(create|drop)\b.*?\b(procedure|function|trigger|event|package)\s+(?:if\s+(?:not\s+)?exists\s+)?([\w`.]+)", lowered, re.DOTALL)
         if not made or re.match(r"\s*create\s+(table|view|temporary)", lowered):
@@ -343,6 +343,8 @@ class Run:
                 self.bodies[name] = words
             if made.group(2) == "trigger" and verdict != "equal":
                 self.triggers.update((program, (table, words)) for table in touched)
+            if verdict != "equal":
+                self.diverge({program}, why)
 
     def note_accounts(self, lowered, verdict, why):
         """Keeps the accounts whose privileges differ."""
@@ -633,16 +635,20 @@ def brief(results):
     return shown[0] if len(shown) == 1 else shown[:3]
 
 
+# The account that the test connects as has another host in each server.
+ACCOUNTS = [(b"`root`@`%`", b"`root`@`localhost`"), (b"root@%", b"root@localhost")]
+
+
 def neutral(servers, rows):
-    """Replaces each server's own folders and ports in the rows by common names."""
-    names = [server.folder.encode() for server in servers]
-    if not any(value and b"/" in value for row in rows.rows[:50] for value in row):
+    """Replaces each server's own folders and ports in the rows by common names, and the host of root by MariaDB's."""
+    names = [(server.folder.encode(), b"VAR") for server in servers]
+    if not any(value and (b"/" in value or b"root" in value) for row in rows.rows[:50] for value in row):
         return rows
 
     def same(value):
-        if value and b"/" in value:
-            for name in names:
-                value = value.replace(name, b"VAR")
+        for name, common in names + ACCOUNTS:
+            if value and name in value:
+                value = value.replace(name, common)
         return value
     return Rows(rows.columns, [tuple(same(value) for value in row) for row in rows.rows])
 

@@ -14,6 +14,10 @@ pub const NOT_GENERATED: &[&str] = &[
     "Functions that write where a query may call them more or less than once for a row: how often is the optimizer's choice.",
     "Statements of functions and triggers that fail after a part of their changes, with a handler inside the function or trigger: MariaDB keeps the part; Leafline undoes the statement.",
     "Changes of a table that a subquery of theirs reads: Leafline and MySQL refuse them (1093); MariaDB allows some.",
+    "UPDATE IGNORE: for rows that it leaves as they are MariaDB gives no warnings and fires AFTER UPDATE triggers; Leafline and MySQL do the contrary.",
+    "IGNORE of rows that break a CHECK constraint: MariaDB fails; Leafline and MySQL leave the row out with a warning.",
+    "LAST_INSERT_ID() behind an INSERT that failed: its value is undefined.",
+    "Functions that return the MAX of a query: MariaDB gives NULL where it gave a value for the same argument before.",
     "DO of an expression that fails: it gives the error in Leafline, as in MySQL 8, and nothing in MariaDB.",
     "GET STACKED DIAGNOSTICS: MariaDB has none. Its GET DIAGNOSTICS takes the place as the first statement of a handler, where both say the same.",
 ];
@@ -28,9 +32,15 @@ pub const TABLES: &[&str] = &[
     "CREATE TABLE t3 (id INT PRIMARY KEY, a INT, UNIQUE (a))",
     "CREATE TABLE log (n INT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(60))",
     "CREATE TABLE calls (n INT PRIMARY KEY, what VARCHAR(60))",
+    "CREATE TABLE t4 (id INT AUTO_INCREMENT PRIMARY KEY, a INT, b INT NOT NULL DEFAULT 5, CHECK (a < 90))",
+    "CREATE TABLE c1 (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t2 (id) ON DELETE CASCADE ON UPDATE CASCADE)",
+    "CREATE TABLE c2 (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t2 (id) ON DELETE SET NULL ON UPDATE SET NULL)",
     "INSERT INTO t1 VALUES (1, 10, 'a'), (2, 20, 'b'), (4, NULL, 'c')",
     "INSERT INTO t2 VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
     "INSERT INTO t3 VALUES (1, 7), (2, NULL), (5, 3)",
+    "INSERT INTO t4 (a) VALUES (3), (4)",
+    "INSERT INTO c1 VALUES (1, 1), (2, 2), (3, 2)",
+    "INSERT INTO c2 VALUES (1, 1), (2, 3)",
 ];
 
 /// The kind of the program that is being made: it decides which statements are allowed.
@@ -38,6 +48,8 @@ pub const TABLES: &[&str] = &[
 pub enum Kind {
     Procedure,
     Trigger,
+    /// No program: a statement of the session.
+    Session,
 }
 
 /// A generator of programs.
@@ -55,6 +67,8 @@ pub struct Generator {
     pub functions: Vec<&'static str>,
     /// Procedures that CALL may name.
     pub procedures: Vec<&'static str>,
+    /// The SQLSTATE that triggers of this table raise, and no others.
+    pub own_state: &'static str,
 }
 
 impl Generator {
@@ -69,6 +83,7 @@ impl Generator {
             depth: 0,
             functions: Vec::new(),
             procedures: Vec::new(),
+            own_state: "45001",
         }
     }
 
@@ -103,6 +118,7 @@ impl Generator {
     /// Returns the statements that create the programs of one case.
     pub fn programs(&mut self) -> Vec<String> {
         let mut all = vec![self.function_f(), self.function_g(), self.function_w()];
+        all.push("CREATE VIEW v1 AS SELECT id, a, f(id, a) AS called FROM t1".to_owned());
         all.extend(self.triggers());
         self.functions = vec!["f", "g"];
         self.kind = Kind::Procedure;
@@ -120,7 +136,7 @@ impl Generator {
         let body = self.of(&[
             "RETURN x + y",
             "RETURN IF(x > y, x, NULL)",
-            "RETURN (SELECT MAX(a) FROM t2 WHERE id <= x)",
+            "RETURN (SELECT SUM(a) FROM t2 WHERE id <= x)",
             "RETURN CASE WHEN x IS NULL THEN y WHEN x < y THEN x * 2 ELSE -x END",
             "BEGIN DECLARE r INT DEFAULT 0; DECLARE CONTINUE HANDLER FOR NOT FOUND SET r = -1; SELECT a INTO r FROM t2 WHERE id = x; RETURN r; END",
             "BEGIN DECLARE i INT DEFAULT 0; DECLARE r INT DEFAULT y; WHILE i < 3 DO SET i = i + 1, r = r + x; END WHILE; RETURN r; END",
@@ -155,91 +171,6 @@ impl Generator {
         format!("CREATE FUNCTION w(x INT) RETURNS INT MODIFIES SQL DATA {body}")
     }
 
-    /// Triggers of the three tables; those of one fire those of the next.
-    fn triggers(&mut self) -> Vec<String> {
-        let mut all = Vec::new();
-        for (table, percent) in [("t1", 35), ("t2", 30), ("t3", 25)] {
-            for time in ["BEFORE", "AFTER"] {
-                for event in ["INSERT", "UPDATE", "DELETE"] {
-                    for _ in 0..2 {
-                        if self.chance(percent) {
-                            all.push(self.trigger(table, time, event));
-                        }
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    fn trigger(&mut self, table: &str, time: &str, event: &str) -> String {
-        self.kind = Kind::Trigger;
-        let name = self.name("tr");
-        let (has_old, has_new) = (event != "INSERT", event != "DELETE");
-        let mut columns = Vec::new();
-        if has_new {
-            columns.extend(["NEW.id", "NEW.a"]);
-        }
-        if has_old {
-            columns.extend(["OLD.id", "OLD.a"]);
-        }
-        let mut body = String::new();
-        if time == "BEFORE" && has_new && self.chance(60) {
-            let more = ["SET NEW.b = CONCAT('t', NEW.b);", "SET NEW.b = NULL, NEW.a = NEW.id;"];
-            let all = [
-                "SET NEW.a = NEW.a + 100;",
-                "IF NEW.a IS NULL THEN SET NEW.a = -1; END IF;",
-                "SET NEW.a = f(NEW.id, NEW.a);",
-                "SELECT MAX(id) INTO @u FROM t2; SET NEW.a = @u;",
-            ];
-            body += if table == "t1" && self.chance(30) { self.of(&more) } else { self.of(&all) };
-        }
-        if self.chance(80) {
-            let mark = format!("{}{}{table}", &time[..1], &event[..1]);
-            body +=
-                &format!("INSERT INTO log (what) VALUES (CONCAT_WS(' ', '{mark}', {}));", columns.join(", "));
-        }
-        if self.chance(15) {
-            let least = self.number(0, 9);
-            body += &format!(
-                "IF {} > {least} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'trigger'; END IF;",
-                columns[1]
-            );
-        }
-        if self.chance(10) {
-            body += &format!("SET @u = g({}, 2);", columns[1]);
-        }
-        let next = match table {
-            "t1" => "t2",
-            _ => "t3",
-        };
-        if table != "t3" && self.chance(40) {
-            let (id, a) = (columns[0], columns[1]);
-            let statement = [
-                format!("UPDATE {next} SET a = a + 1 WHERE id = {id};"),
-                format!("DELETE FROM {next} WHERE id = {a};"),
-                format!("INSERT IGNORE INTO {next} VALUES ({id} + 5, {a});"),
-                format!("REPLACE INTO {next} VALUES ({id}, {a});"),
-                format!("INSERT INTO {next} VALUES ({id}, {a}) ON DUPLICATE KEY UPDATE a = a - 1;"),
-                format!(
-                    "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION INSERT INTO log (what) VALUES ('handled'); INSERT INTO calls VALUES ({a}, '{next}'); END;"
-                ),
-            ];
-            let at = self.number(0, statement.len() as i32 - 1) as usize;
-            body += &statement[at];
-        }
-        if self.chance(4) {
-            body += &format!("UPDATE {table} SET a = 0;");
-        }
-        if self.chance(8) {
-            self.readable = columns.iter().map(|column| (*column).to_owned()).collect();
-            self.functions = vec!["f"];
-            body += &self.block(Vec::new());
-            self.readable.clear();
-        }
-        format!("CREATE TRIGGER {name} {time} {event} ON {table} FOR EACH ROW BEGIN {body} END")
-    }
-
     fn procedure(&mut self, name: &str) -> String {
         self.variables = vec!["x".into(), "y".into()];
         self.readable = vec!["x".into(), "y".into(), "n".into()];
@@ -270,16 +201,21 @@ impl Generator {
             65..70 => self.case(),
             70..78 => self.repeated(),
             78..82 => self.jump(),
-            82..87 => self.signal(),
-            87..91 => self.reading_loop(),
+            82..86 => self.signal(),
+            86..89 => self.reading_loop(),
+            89..91 if self.kind == Kind::Procedure => self.misused_cursors(),
+            91..94 if self.kind == Kind::Procedure => {
+                let depth = self.number(1, 3) as usize;
+                self.nested_handlers(depth)
+            }
             _ => self.block(Vec::new()),
         }
     }
 
     fn conditional(&mut self) -> String {
-        let mut text = format!("IF {} THEN {}", statements::condition(self), self.body(2));
+        let mut text = format!("IF {} THEN {}", self.tested(), self.body(2));
         if self.chance(40) {
-            text += &format!(" ELSEIF {} THEN {}", statements::condition(self), self.body(1));
+            text += &format!(" ELSEIF {} THEN {}", self.tested(), self.body(1));
         }
         if self.chance(50) {
             text += &format!(" ELSE {}", self.body(2));
@@ -291,10 +227,11 @@ impl Generator {
         let mut text = String::from("CASE");
         let is_simple = self.chance(60);
         if is_simple {
-            text += &format!(" {}", statements::expression(self, 1));
+            let value = if self.chance(5) { self.failing() } else { statements::expression(self, 1) };
+            text += &format!(" {value}");
         }
         for _ in 0..2 {
-            let when = if is_simple { statements::expression(self, 1) } else { statements::condition(self) };
+            let when = if is_simple { statements::expression(self, 1) } else { self.tested() };
             text += &format!(" WHEN {when} THEN {}", self.body(1));
         }
         if self.chance(60) {
@@ -311,8 +248,9 @@ impl Generator {
         self.labels.pop();
         self.depth -= 1;
         let step = format!("SET {counter} = {counter} + 1;");
+        let also = if self.chance(10) { format!(" AND {} > 0", self.failing()) } else { String::new() };
         let text = match self.number(0, 2) {
-            0 => format!("{label}: WHILE {counter} < {most} DO {step} {body} END WHILE {label};"),
+            0 => format!("{label}: WHILE {counter} < {most}{also} DO {step} {body} END WHILE {label};"),
             1 => format!("{label}: REPEAT {step} {body} UNTIL {counter} >= {most} END REPEAT {label};"),
             _ => format!(
                 "{label}: LOOP {step} IF {counter} > {most} THEN LEAVE {label}; END IF; {body} END LOOP {label};"
@@ -331,7 +269,10 @@ impl Generator {
     }
 
     fn signal(&mut self) -> String {
-        let state = self.of(&["45000", "01234", "02000", "42S02", "45001"]);
+        let state = match self.kind {
+            Kind::Trigger => self.of(&["45000", "01234", "42S02", self.own_state]),
+            _ => self.of(&["45000", "01234", "02000", "42S02", "45001"]),
+        };
         let items = self.signal_items();
         format!("IF {} THEN SIGNAL SQLSTATE '{state}'{items}; END IF;", statements::condition(self))
     }
@@ -384,11 +325,14 @@ impl Generator {
             "1365",
             "1442",
             "1305",
+            "1242",
+            "1690",
+            "1339",
         ];
-        // Triggers handle only conditions that other triggers and functions do not raise.
-        const OF_TRIGGER: &[&str] =
-            &["SQLWARNING", "NOT FOUND", "SQLSTATE '45001'", "SQLSTATE '02000'", "1329"];
-        let conditions = if self.kind == Kind::Trigger { OF_TRIGGER } else { CONDITIONS };
+        // Triggers handle only conditions that triggers of other tables and functions do not raise.
+        let own = format!("SQLSTATE '{}'", self.own_state);
+        let of_trigger = ["SQLWARNING", "NOT FOUND", own.as_str(), "1329"];
+        let conditions = if self.kind == Kind::Trigger { &of_trigger[..] } else { CONDITIONS };
         let (first, second) = (self.of(conditions), self.of(conditions));
         let conditions =
             if first == second || self.chance(50) { first.to_owned() } else { format!("{first}, {second}") };
@@ -415,7 +359,11 @@ impl Generator {
                 format!("BEGIN {note} RESIGNAL{}; END;", self.of(&["", " SET MYSQL_ERRNO = 5003"]))
             }
             (86..90, _) => {
-                let (state, items) = (self.of(&["45000", "45001", "02000", "01000"]), self.signal_items());
+                let states: &[&str] = match self.kind {
+                    Kind::Trigger => &["45000", "01000"],
+                    _ => &["45000", "45001", "02000", "01000"],
+                };
+                let (state, items) = (self.of(states), self.signal_items());
                 format!("RESIGNAL SQLSTATE '{state}'{items};")
             }
             _ => self.block(Vec::new()),

@@ -1,5 +1,6 @@
 //! Random statements, conditions and expressions of programs.
 
+use crate::changes;
 use crate::generate::{Generator, Kind};
 
 /// Returns an expression of at most `depth` levels.
@@ -85,15 +86,20 @@ pub fn cursor_query(g: &mut Generator) -> String {
 /// Returns a statement that is no part of the language of programs.
 pub fn sql(g: &mut Generator) -> String {
     let text = any_sql(g);
-    let reads_target = ["t1", "t2", "t3"].into_iter().any(|table| {
+    if reads_target(&text) {
+        return "UPDATE t1 SET a = a + 1 WHERE id < 3".to_owned();
+    }
+    text
+}
+
+/// Whether a subquery of a change reads the table that it changes.
+pub fn reads_target(text: &str) -> bool {
+    let reads = ["t1", "t2", "t3"].into_iter().any(|table| {
         let changes = ["INTO ", "UPDATE ", "IGNORE INTO ", "DELETE FROM "];
         let is_target = changes.iter().any(|words| text.contains(&format!("{words}{table} ")));
         is_target && text.replacen(&format!("DELETE FROM {table}"), "", 1).contains(&format!("FROM {table}"))
     });
-    if reads_target && !text.starts_with("SELECT") {
-        return "UPDATE t1 SET a = a + 1 WHERE id < 3".to_owned();
-    }
-    text
+    reads && !text.starts_with("SELECT")
 }
 
 fn any_sql(g: &mut Generator) -> String {
@@ -133,7 +139,9 @@ fn any_sql(g: &mut Generator) -> String {
         (73..76, _) => format!("SET @u = {}", expression(g, 1)),
         (76..78, _) => "UPDATE nosuch SET a = 1".to_owned(),
         (78, _) => "DO f(1, 2), g(2, 1)".to_owned(),
-        _ if g.kind == Kind::Procedure => of_procedure(g),
+        (79..83, _) if g.kind != Kind::Trigger => changes::change(g),
+        (83, _) if g.kind != Kind::Trigger => changes::query(g),
+        _ if g.kind != Kind::Trigger => of_procedure(g),
         _ => format!("UPDATE t3 SET a = a + 1 WHERE {}", rows(g)),
     }
 }
@@ -157,12 +165,15 @@ fn of_procedure(g: &mut Generator) -> String {
                 "INSERT INTO t3 VALUES (?, 3)",
                 "SELECT f(?, 2) INTO @u",
                 "SELECT * FROM nosuch WHERE a = ?",
+                "CALL p2(@o, @u, ?)",
+                "DELETE FROM t2 WHERE id = ?",
+                "REPLACE INTO t4 (id, a) VALUES (?, 9)",
             ]);
             format!("PREPARE {} FROM '{sql}'", g.of(&["q1", "q2"]))
         }
         90..97 => format!("EXECUTE {} USING @u", g.of(&["q1", "q2"])),
         97..98 => format!("DEALLOCATE PREPARE {}", g.of(&["q1", "q2"])),
-        _ => format!("SELECT w({}) INTO @u", expression(g, 0)),
+        _ => format!("SET @u = w({})", expression(g, 0)),
     }
 }
 
