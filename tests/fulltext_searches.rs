@@ -185,7 +185,7 @@ fn read(session: &mut Session, rng: &mut SmallRng, documents: &Documents, search
         .map(|(id, score)| (*id, *score))
         .collect();
     let found: BTreeSet<i64> = scores.keys().copied().collect();
-    match rng.random_range(0..13) {
+    match rng.random_range(0..14) {
         0 => {
             let sql = format!("SELECT id, {score} FROM t WHERE {score}");
             check_ranked(&sql, &ask(session, &sql), scores, all);
@@ -253,6 +253,12 @@ fn read(session: &mut Session, rng: &mut SmallRng, documents: &Documents, search
             check_ranked(&format!("{sql} ({score})"), &ask(session, sql), scores, all);
         }
         11 => {
+            let limit = if rng.random_bool(0.5) { limit } else { documents.len() * 3 / 4 };
+            let sql = format!("SELECT id, {score} AS s FROM t ORDER BY s DESC LIMIT {limit}");
+            let score = |id: &i64| (*id, scores.get(id).copied().unwrap_or(0.0));
+            check_ranked(&sql, &ask(session, &sql), &documents.keys().map(score).collect(), limit);
+        }
+        12 => {
             let sql = format!(
                 "SELECT d.id, d.s FROM (SELECT id, n, {score} AS s FROM t) d WHERE d.s ORDER BY d.s DESC"
             );

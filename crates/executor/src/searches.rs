@@ -56,6 +56,9 @@ impl Runner<'_> {
     ) -> Result<Option<FoundRows>, MysqlError> {
         let SearchPlan { table, index, search, .. } = plan;
         let query = search.query(&key.text, &key.expansion)?;
+        if self.view.core().is_quarantined(index) {
+            return Ok(None);
+        }
         // The answer depends on all rows, also on those that have none of the words.
         self.view.register(table, table.clustered(), &[(&[], None)])?;
         let Some(mut found) = self.view.search(table, index, &query, most, cx.cancel)? else {

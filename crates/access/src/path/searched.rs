@@ -33,4 +33,6 @@ pub struct Scores {
     pub in_order: bool,
     /// So many of the first rows are enough.
     pub most: Option<usize>,
+    /// Rows that are not found come, too, with the score 0.
+    pub all_rows: bool,
 }

@@ -9,7 +9,7 @@ use super::base_relation::BaseRelation;
 use super::path_builder::PathRequest;
 use crate::error::Result;
 use crate::params::{SEARCH_MOST_ROWS, SEARCH_ROW_US, SEARCH_SHARE, SEARCH_US};
-use crate::path::{AccessPath, LocatorSet, Scores, Searched, Source};
+use crate::path::{AccessPath, LocatorSet, ScanOrder, Scores, Searched, Source};
 use crate::plan::candidate::Candidate;
 use crate::plan::planner::Planner;
 use leafline_expr::{EvalContext, Expr, ExprKind, MatchCall, build, evaluate_row, truth};
@@ -28,7 +28,10 @@ impl Planner<'_> {
         let mut found = Vec::new();
         for (at, conjunct) in request.conjuncts.iter().enumerate() {
             let Some((call, number)) = only_search(conjunct) else { continue };
-            let Some(index) = index_of(call, relation) else { continue };
+            let Some(index) = index_of(call, relation).filter(|index| !self.engine.is_quarantined(index))
+            else {
+                continue;
+            };
             let Some(condition) =
                 over_score(conjunct, number).filter(|condition| rejects_zero(condition, eval))
             else {
@@ -43,7 +46,7 @@ impl Planner<'_> {
             let scan = PathRequest { wanted, ..request.clone() }.build_scan();
             let mut path = AccessPath {
                 source: Source::Merged(Arc::new(LocatorSet::Search(Box::new(searched)))),
-                scores: scored.map(|_| Scores { number, in_order: false, most: None }),
+                scores: scored.map(|_| Scores { number, in_order: false, most: None, all_rows: false }),
                 ..scan
             };
             if let Some(condition) = path.residual_filter.get_mut(at) {
@@ -63,6 +66,34 @@ impl Planner<'_> {
             });
         }
         Ok(found)
+    }
+
+    /// The candidate that delivers all rows of a table in the order of the scores of a search, so that few are read where few
+    /// are wanted, if an index answers the search. Its columns are those of `relation.scored`.
+    pub fn ranked(&self, relation: &BaseRelation<'_>, search: &Expr) -> Result<Option<Candidate>> {
+        let request = &relation.request;
+        let Some((call, number)) = only_search(search) else { return Ok(None) };
+        let (Some(index), Some(condition)) = (index_of(call, relation), over_score(search, number)) else {
+            return Ok(None);
+        };
+        let scored = relation.scored.iter().find(|(known, _)| *known == number);
+        let is_plain = request.conjuncts.is_empty() && !request.deliver_locators;
+        let is_plain = is_plain && !self.engine.is_quarantined(index);
+        let (Some((_, wanted)), true) = (scored, is_plain) else { return Ok(None) };
+        let rows = self.table_rows(request.table);
+        let searched = Searched { number, index: index.clone(), condition, expected: rows };
+        let scores = Scores { number, in_order: true, most: None, all_rows: true };
+        let path = AccessPath {
+            source: Source::Merged(Arc::new(LocatorSet::Search(Box::new(searched)))),
+            scores: Some(scores),
+            order: ScanOrder::Forward,
+            ..PathRequest { wanted, ..request.clone() }.build_scan()
+        };
+        let sizes = self.sizes_of_fetch(request.table)?.with_set(SEARCH_US, 0.0);
+        let (examined, fetched) = (rows, rows);
+        let position = request.table.indexes.iter().position(|known| known.id == index.id);
+        let possible = position.into_iter().collect();
+        Ok(Some(Candidate { path, examined, fetched, rows, empty: false, possible, sizes }))
     }
 
     /// Leaves out what a search is expected to beat: what reads all of an index, and ranges that are not clearly

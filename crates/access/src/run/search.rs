@@ -4,8 +4,10 @@ use crate::error::Result;
 use crate::path::Searched;
 use crate::run::context::ScanContext;
 use crate::run::locators::Locators;
-use arrow_array::{Array, ArrayRef, Float64Array};
-use leafline_expr::{EvalContext, FoundRows, evaluate_row, truth};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array};
+use leafline_expr::{EvalContext, FoundRows, Selection, evaluate_row, truth};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
@@ -15,6 +17,19 @@ pub(crate) struct SearchedRows {
     pub rows: Arc<FoundRows>,
     /// The locators of those whose score meets the condition, in order.
     pub locators: Locators,
+    /// Their scores.
+    scores: Vec<f32>,
+}
+
+/// The part of the rows of a table in the order of scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ranked {
+    /// Rows whose scores are above 0.
+    Above,
+    /// Rows whose scores are below 0, as those of some rows that a query has `~` for.
+    Below,
+    /// All that are found.
+    All,
 }
 
 impl Searched {
@@ -28,15 +43,16 @@ impl Searched {
             return Ok(None);
         }
         let rows = cx.eval.search(self.number, most)?;
-        let mut locators = Locators::default();
+        let (mut locators, mut scores) = (Locators::default(), Vec::new());
         for (locator, score) in rows.iter() {
             if self.accepts(score, cx.eval)? {
                 locators.push(locator);
+                scores.push(score);
             }
         }
         // Other rows may take the place of those that were rejected.
         let lacks = most.is_some_and(|most| locators.len() < most) && locators.len() < rows.len();
-        if lacks { self.collect(None, cx) } else { Ok(Some(SearchedRows { rows, locators })) }
+        if lacks { self.collect(None, cx) } else { Ok(Some(SearchedRows { rows, locators, scores })) }
     }
 
     fn accepts(&self, score: f32, eval: &mut EvalContext<'_>) -> Result<bool> {
@@ -50,9 +66,14 @@ impl Searched {
 
 impl SearchedRows {
     /// The locators in the order of descending scores, those with equal ones in their own order.
-    pub fn by_score(&self) -> Locators {
-        let scored = |at: usize| (self.rows.score_of(self.locators.get(at)), at);
-        let mut order: Vec<(f32, usize)> = (0..self.locators.len()).map(scored).collect();
+    pub fn by_score(&self, part: Ranked) -> Locators {
+        let is_part = |score: f32| match part {
+            Ranked::Above => score > 0.0,
+            Ranked::Below => score < 0.0,
+            Ranked::All => true,
+        };
+        let mut order: Vec<(f32, usize)> = self.scores.iter().copied().zip(0..).collect();
+        order.retain(|(score, _)| is_part(*score));
         order.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut sorted = Locators::default();
         order.into_iter().for_each(|(_, at)| sorted.push(self.locators.get(at)));
@@ -65,9 +86,16 @@ pub(crate) fn score_column<'l>(rows: &FoundRows, locators: impl Iterator<Item = 
     Arc::new(Float64Array::from_iter_values(locators.map(|locator| rows.score_of(locator).into())))
 }
 
+/// The rows whose score is 0.
+pub(crate) fn is_zero(scores: &ArrayRef) -> Selection {
+    let scores = scores.as_primitive_opt::<Float64Type>();
+    let rows = scores.map_or(0, |scores| scores.len());
+    let is_zero = |row: usize| Some(scores.is_some_and(|scores| scores.value(row) == 0.0));
+    Selection::from_bits((0..rows).map(is_zero).collect::<BooleanArray>().values().clone())
+}
+
 /// The scores of the rows whose locators a column has.
 pub(crate) fn scores_of(rows: &FoundRows, locators: &ArrayRef) -> Result<ArrayRef> {
-    use arrow_array::cast::AsArray;
     let locators = locators.as_binary_opt::<i32>();
     let locators = locators.ok_or_else(|| MysqlError::internal("rows to score without locators"))?;
     Ok(score_column(rows, (0..locators.len()).map(|row| locators.value(row))))

@@ -211,11 +211,28 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         if let Some(known) = self.looked_up.get(&key) {
             return Ok(known.clone());
         }
+        let found = Rc::new(self.compared(relation, table, (conditions, derived), joined, None)?);
+        self.note(|planner| planner.access_step(relation, &found));
+        if self.looked_up.len() >= MAX_KEPT_CANDIDATES {
+            self.looked_up.clear();
+        }
+        self.looked_up.insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// Returns the candidates anew; or, with `ranked`, the candidate whose rows come in the order of that score, if there is one.
+    pub(super) fn compared(
+        &mut self,
+        relation: usize,
+        table: &Arc<TableDef>,
+        (conditions, derived): (&[Expr], &[Expr]),
+        joined: Relations,
+        ranked: Option<&Expr>,
+    ) -> Result<Vec<Candidate>, MysqlError> {
+        let wanted = self.wanted(relation, conditions, joined);
+        let scored = self.scored(relation, conditions, ranked, joined);
         let bound = &self.select.relations[relation];
         let (start, width) = (bound.columns.start, table.columns.len());
-        let wanted = self.wanted(relation, conditions, joined);
-        let scored = self.scored(relation, conditions, joined);
-        let bound = &self.select.relations[relation];
         let renumber = |condition: &Expr| {
             condition.map_columns(&mut |column| {
                 if bound.columns.contains(&column) { column - start } else { width + column }
@@ -254,13 +271,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             // A table alone and unordered only has its own paths to compare.
             sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
         };
-        let found = Rc::new(self.cx.planner.candidates(&base, self.cx.eval)?);
-        self.note(|planner| planner.access_step(relation, &found));
-        if self.looked_up.len() >= MAX_KEPT_CANDIDATES {
-            self.looked_up.clear();
-        }
-        self.looked_up.insert(key, found.clone());
-        Ok(found)
+        Ok(match ranked {
+            Some(search) => self.cx.planner.ranked(&base, &renumber(search))?.into_iter().collect(),
+            None => self.cx.planner.candidates(&base, self.cx.eval)?,
+        })
     }
 
     /// Returns the ordinals of a relation's columns that are still needed when the conditions `evaluated` are done and the

@@ -96,13 +96,14 @@ impl JoinPlanner<'_, '_, '_> {
         &mut self,
         relation: usize,
         conditions: &[Expr],
+        ranked: Option<&Expr>,
         joined: Relations,
     ) -> Vec<(usize, Vec<usize>)> {
         if !self.scorable.contains(Relations::one(relation)) {
             return Vec::new();
         }
         let mut calls: Vec<&MatchCall> = Vec::new();
-        for condition in conditions {
+        for condition in conditions.iter().chain(ranked) {
             condition.visit(&mut |e| {
                 if let ExprKind::Match(call) = &e.kind {
                     calls.push(call);
@@ -137,11 +138,8 @@ impl JoinPlanner<'_, '_, '_> {
         order: &[OrderKey],
         wanted: Wanted,
     ) -> Result<Option<InOrder>, MysqlError> {
-        let Some(OrderKey { expr: Expr { kind: ExprKind::Match(call), .. }, descending: true }) =
-            order.first()
-        else {
-            return Ok(None);
-        };
+        let Some(OrderKey { expr, descending: true }) = order.first() else { return Ok(None) };
+        let ExprKind::Match(call) = &expr.kind else { return Ok(None) };
         let whole = order.len() == 1;
         if !whole && !wanted.partly_sorted {
             return Ok(None);
@@ -169,10 +167,15 @@ impl JoinPlanner<'_, '_, '_> {
         }
         let (table, local) =
             (table.clone(), self.local_conjuncts(Relations::one(relation), &graph.conjuncts));
-        let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation))?;
-        let Some(first) = candidates.iter().find_map(|candidate| by_score(candidate, call, &local)) else {
-            return Ok(None);
+        let joined = Relations::one(relation);
+        let is_alone = graph.members.len() == 1 && graph.conjuncts.is_empty();
+        let first = if is_alone && whole && wanted.share < 1.0 {
+            self.compared(relation, &table, (&[], &[]), joined, Some(expr))?.pop()
+        } else {
+            let candidates = self.candidates(relation, &table, &local, &[], joined)?;
+            candidates.iter().find_map(|candidate| by_score(candidate, call, &local))
         };
+        let Some(first) = first else { return Ok(None) };
         self.share = if whole { wanted.share } else { 1.0 };
         let first = Rc::new(self.access(relation, first));
         let plan = self.join(graph, members, Some((position, first)));

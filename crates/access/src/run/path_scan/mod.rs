@@ -21,7 +21,7 @@ use crate::run::merge_scan::MergeScan;
 use crate::run::piece::{Part, ScanPiece};
 use crate::run::row_fetch::{Fetched, RowFetch};
 use crate::run::runtime_filter::{Lookups, RuntimeFilter};
-use crate::run::search::{score_column, scores_of};
+use crate::run::search::{Ranked, is_zero, score_column, scores_of};
 use crate::run::targets::{Targets, WalkKind};
 use arrow_array::{ArrayRef, BinaryArray};
 use leafline_expr::{Datum, EvalContext, FoundRows, evaluate, evaluate_scalar};
@@ -159,6 +159,8 @@ pub struct PathScan {
     instead: Option<Box<PathScan>>,
     /// The rows that the path's search has found.
     searched: Option<Arc<FoundRows>>,
+    /// The part of the rows, in the order of scores, that has been delivered, if others follow.
+    rest: Option<Ranked>,
     /// The scan over partitions, if the table is partitioned.
     partitions: Option<Box<PartitionScan>>,
 }
@@ -229,6 +231,7 @@ impl PathScan {
             filter: None,
             instead: None,
             searched: None,
+            rest: None,
             partitions: PartitionScan::new(path).map(Box::new),
             path: path.clone(),
         }
@@ -356,7 +359,7 @@ impl PathScan {
 
     /// Looks up the rows that several indexes name.
     fn merge(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
-        (self.pending, self.instead, self.exact) = (None, None, false);
+        (self.pending, self.instead, self.exact, self.rest) = (None, None, false, None);
         let path = self.path.clone();
         if let Some(searched) = path.search() {
             return self.search(searched, demand, cx);
@@ -379,10 +382,33 @@ impl PathScan {
         };
         cx.counters.leafline_locators_collected += found.locators.len() as u64;
         self.exact = true;
-        let in_order = scores.is_some_and(|scores| scores.in_order);
-        let locators = if in_order { found.by_score() } else { found.locators };
+        let locators = match scores {
+            Some(Scores { in_order: true, all_rows, .. }) => {
+                self.rest = all_rows.then_some(Ranked::Above);
+                found.by_score(if all_rows { Ranked::Above } else { Ranked::All })
+            }
+            _ => found.locators,
+        };
         self.searched = scores.map(|_| found.rows);
         self.look_up(locators, demand)
+    }
+
+    /// Goes on, behind a part of the rows in the order of scores, with those that are not found, then with those whose scores are
+    /// below 0. False if there are no more.
+    fn next_rank(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<bool> {
+        let path = self.path.clone();
+        let (Some(part), Some(searched)) = (self.rest.take(), path.search()) else { return Ok(false) };
+        if part == Ranked::Above {
+            // Of the best rows only those above 0 have been delivered.
+            self.searched = Some(cx.eval.search(searched.number, None)?);
+            self.rest = Some(Ranked::Below);
+            self.scan_instead(Demand::Unknown, cx)?;
+            return Ok(true);
+        }
+        self.instead = None;
+        let Some(found) = searched.collect(None, cx)? else { return Ok(false) };
+        self.look_up(found.by_score(Ranked::Below), Demand::Unknown)?;
+        Ok(true)
     }
 
     /// Scans the table, where a set of locators does not say enough.
@@ -470,16 +496,25 @@ impl PathScan {
         if let Some(partitions) = &mut self.partitions {
             return partitions.next(cx);
         }
-        if let Some(instead) = &mut self.instead {
-            let found = instead.next(cx)?;
-            return found.map(|found| self.with_scores(found)).transpose();
-        }
         loop {
+            if let Some(instead) = &mut self.instead {
+                match instead.next(cx)? {
+                    Some(found) => match self.with_scores(found)? {
+                        Some(found) => return Ok(Some(found)),
+                        None => continue,
+                    },
+                    None if self.next_rank(cx)? => {}
+                    None => return Ok(None),
+                }
+            }
             if let Some(found) = self.fetch_pending(cx)? {
                 if !found.tags.is_empty() {
                     self.note_partners(&found.tags);
                     return Ok(Some(found));
                 }
+                continue;
+            }
+            if self.next_rank(cx)? {
                 continue;
             }
             if self.path.fetches() {
@@ -582,16 +617,24 @@ impl PathScan {
         self.deliver(batch, tags, hidden, self.exact, cx).map(Some)
     }
 
-    /// Puts scores in the place of the locators, or behind them if these are delivered, too.
-    fn with_scores(&self, mut found: ScanBatch) -> Result<ScanBatch> {
-        let Some(searched) = &self.searched else { return Ok(found) };
+    /// Puts scores in the place of the locators, or behind them if these are delivered, too. Where rows come in the order of the
+    /// scores, those that are found are left out: they stand elsewhere.
+    fn with_scores(&self, mut found: ScanBatch) -> Result<Option<ScanBatch>> {
+        let (Some(searched), Some(scores)) = (&self.searched, self.path.scores) else {
+            return Ok(Some(found));
+        };
         let columns = &mut found.batch.columns;
-        let scores = columns.last().map(|locators| scores_of(searched, locators)).transpose()?;
+        let values = columns.last().map(|locators| scores_of(searched, locators)).transpose()?;
         if !self.path.deliver_locators {
             columns.pop();
         }
-        columns.extend(scores);
-        Ok(found)
+        let zero = values.as_ref().map(is_zero).filter(|_| scores.all_rows);
+        columns.extend(values);
+        let Some(zero) = zero else { return Ok(Some(found)) };
+        let tags =
+            (0..).zip(&found.tags).filter(|(row, _)| zero.contains(*row)).map(|(_, tag)| *tag).collect();
+        let batch = zero.apply(&found.batch)?;
+        Ok((batch.rows > 0).then_some(ScanBatch { batch, tags }))
     }
 
     /// Applies the conditions on rows, cuts the columns that served them only, and adds the `hidden` ones: locators
