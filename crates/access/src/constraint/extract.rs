@@ -167,6 +167,11 @@ impl<'a> Extractor<'a> {
             (false, Some(op)) => op,
             (false, None) => return Extracted::anything(),
         };
+        // `<=>` finds a NULL bound only in a part that may be NULL. Without them it identifies a row, as `=` does.
+        let op = match op {
+            CompareOp::NullSafeEq if !self.part.nullable => CompareOp::Eq,
+            op => op,
+        };
         // Texts are in another order than their numbers.
         if !self.is_part(part) && !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) {
             return Extracted::anything();

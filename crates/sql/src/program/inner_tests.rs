@@ -431,6 +431,61 @@ fn a_statement_that_runs_again_has_set_no_variables() {
     }
 }
 
+/// Lets another transaction read the row 1 of `t` under a shared lock, copy it to `u`, and commit while `sql` waits for the row.
+fn beside_a_copy(s: &mut Session, sql: &str) -> String {
+    let mut other = s.instance().connect().unwrap();
+    all(&mut other, &["USE d", "BEGIN"]);
+    run(&mut other, "INSERT IGNORE INTO u SELECT * FROM t WHERE a = 1 LOCK IN SHARE MODE");
+    let commits = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(200));
+        run(&mut other, "COMMIT")
+    });
+    let result = run(s, sql);
+    assert_eq!(commits.join().unwrap(), "ok");
+    result
+}
+
+#[test]
+fn a_trigger_finds_the_row_that_was_copied_while_its_statement_waited() {
+    // pt-online-schema-change's way: a row that is deleted is deleted from the copy, or never copied.
+    let mut s = session();
+    all(
+        &mut s,
+        &[
+            "CREATE TABLE u LIKE t",
+            "CREATE TRIGGER gone AFTER DELETE ON t FOR EACH ROW DELETE IGNORE FROM u WHERE u.a <=> OLD.a",
+            "CREATE TRIGGER changed AFTER UPDATE ON t FOR EACH ROW \
+             BEGIN DELETE IGNORE FROM u WHERE !(OLD.a <=> NEW.a) AND u.a <=> OLD.a; REPLACE INTO u VALUES (NEW.a, NEW.b); END",
+        ],
+    );
+    let cases = [
+        ("SET transaction_isolation = 'REPEATABLE-READ', innodb_snapshot_isolation = ON", "", "ok"),
+        ("SET innodb_snapshot_isolation = OFF", "", "ok"),
+        ("SET innodb_snapshot_isolation = OFF", "SELECT 0 FROM t WHERE a = 2", "ok"),
+        // What was shown came from a snapshot without the copied row.
+        ("SET innodb_snapshot_isolation = ON", "SELECT 0 FROM t WHERE a = 2", "E1213"),
+        ("SET SESSION transaction_isolation = 'READ-COMMITTED'", "SELECT 0 FROM t WHERE a = 2", "ok"),
+    ];
+    for (settings, before, expected) in cases {
+        for sql in
+            ["DELETE FROM t WHERE a = 1", "DELETE FROM t WHERE a < 2", "UPDATE t SET a = a + 6 WHERE a = 1"]
+        {
+            all(&mut s, &["DELETE FROM t", "DELETE FROM u", "INSERT INTO t VALUES (1, 'x'), (2, 'y')"]);
+            all(&mut s, &[settings, "BEGIN"]);
+            if !before.is_empty() {
+                run(&mut s, before);
+            }
+            assert_eq!(beside_a_copy(&mut s, sql), expected, "{settings} {before} {sql}");
+            all(&mut s, &["COMMIT"]);
+            let extra = if expected == "ok" { "0" } else { "1" };
+            let left = "SELECT COUNT(*) FROM u WHERE a = 1";
+            assert_eq!(run(&mut s, left), extra, "{settings} {before} {sql}");
+            let apart = "SELECT COUNT(*) FROM u LEFT JOIN t USING (a) WHERE t.a IS NULL";
+            assert_eq!(run(&mut s, apart), "0", "{settings} {before} {sql}");
+        }
+    }
+}
+
 #[test]
 fn expressions_with_subqueries_use_their_tables() {
     let mut s = session();

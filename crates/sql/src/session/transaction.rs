@@ -308,11 +308,12 @@ impl Session {
             return Err(MysqlError::internal("a statement inside another has no transaction"));
         };
         self.set_terms(&mut transaction, false);
-        let mark = transaction.begin_statement();
+        let (mark, outer) = transaction.begin_inner_change();
         let result = statement(self, &mut transaction);
         if result.is_err() {
             transaction.rollback_statement(mark);
         }
+        transaction.set_snapshot(outer);
         self.transaction.open = Some(transaction);
         result
     }

@@ -129,7 +129,8 @@ impl RowLocker {
     }
 
     /// Locks the clustered key of `table`, whether there is such a row or not, before anything is read. A statement
-    /// that knows the key of its row thus never reads a row that another is about to change.
+    /// that knows the key of its row thus never reads a row that another is about to change. A row that was inserted
+    /// since the snapshot is a conflict: a statement that passed over it would leave a row that the lock was to keep out.
     ///
     /// # Errors
     /// The errors of [`lock`](Self::lock).
@@ -143,8 +144,15 @@ impl RowLocker {
         let (Home { table, .. }, key) = Home::of_locator(table, key)?;
         let limits = (wait == LockWait::Wait).then_some(&self.limits);
         match self.locks.lock(table.id, table.id.0, key, strength, limits) {
-            Err(LockError::WouldWait) if wait == LockWait::SkipLocked => Ok(()),
-            result => Ok(result.map(drop)?),
+            Err(LockError::WouldWait) if wait == LockWait::SkipLocked => return Ok(()),
+            result => result.map(drop)?,
+        }
+        if self.follows || self.writes.read().row(table.id, key, NOW)?.is_some() {
+            return Ok(());
+        }
+        match check_clustered(&self.core, table, key, &self.snapshot)? {
+            CommittedRow::PresentUnseen(_) => Err(self.core.conflict()),
+            CommittedRow::Present(_) | CommittedRow::Absent | CommittedRow::DeletedUnseen => Ok(()),
         }
     }
 

@@ -227,8 +227,8 @@ impl Transaction {
         self.serial.as_ref().map_or(Ok(()), |serial| serial.register_keys(table, std::iter::once(key)))
     }
 
-    /// Makes it read at the snapshot of another transaction. It must not have read or written anything, and not be
-    /// SERIALIZABLE.
+    /// Makes it read at the snapshot of another transaction, without having read or written anything, or at the one that it had
+    /// before. It must not be SERIALIZABLE in the first case.
     pub fn set_snapshot(&mut self, snapshot: RegisteredSnapshot) {
         self.snapshot = Some(snapshot);
     }
@@ -241,6 +241,18 @@ impl Transaction {
         }
         self.statement = self.writes.read().mark();
         self.statement
+    }
+
+    /// Begins a statement that writes or locks inside the running statement. Where such statements continue with the newest
+    /// versions, it finds the rows that were committed since the snapshot, too: the running statement may have waited for
+    /// the transaction that inserted them. [`set_snapshot`](Self::set_snapshot) gives the snapshot back that it returns.
+    pub fn begin_inner_change(&mut self) -> (StatementMark, RegisteredSnapshot) {
+        let outer = self.snapshot();
+        if self.follows() {
+            self.snapshot = Some(self.core.applied_snapshot());
+            self.writes.write().note_seen(self.core.store.log_end());
+        }
+        (self.begin_statement(), outer)
     }
 
     /// Undoes the writes of a statement.
