@@ -9,7 +9,7 @@ use crate::definition_text::{current_timestamp, default_text};
 use leafline_planner::binder::view_columns;
 use leafline_planner::{Authority, TableRights};
 use leafline_table::{
-    ColumnDef, DefaultValue, GeneratedKind, IndexKind, TableDef, TableId, TableSpec, ViewDef,
+    ColumnDef, DefaultValue, GeneratedKind, IndexKind, IndexPart, TableDef, TableId, TableSpec, ViewDef,
 };
 use leafline_types::temporal::Zone;
 use leafline_types::{MysqlError, SqlType, Value};
@@ -207,9 +207,18 @@ fn extra(column: &ColumnDef) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// PRI, UNI or MUL, as in MySQL: the first that applies.
+/// PRI, UNI or MUL, as in MySQL: the first that applies. In a table without a primary key the first unique key of whole columns
+/// without NULLs is shown in its place.
 fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
-    if table.primary_key().is_some_and(|parts| parts.iter().any(|part| part.column == ordinal)) {
+    let is_whole = |part: &IndexPart| {
+        part.prefix.is_none() && table.columns.get(part.column).is_some_and(|column| !column.nullable)
+    };
+    let in_its_place = || {
+        let mut unique = table.secondary().iter().filter(|index| index.kind == IndexKind::Unique);
+        unique.find(|index| index.parts.iter().all(is_whole)).map(|index| index.parts.as_slice())
+    };
+    let primary = table.primary_key().or_else(in_its_place);
+    if primary.is_some_and(|parts| parts.iter().any(|part| part.column == ordinal)) {
         return "PRI";
     }
     let leading =
