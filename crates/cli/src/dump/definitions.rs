@@ -52,8 +52,29 @@ pub fn connection_collation(collation: &str, compatible: Option<Compatible>) -> 
     if collation.is_empty() || collation == OWN {
         return None;
     }
-    let there = COLLATIONS.iter().find(|(here, _)| *here == collation).map_or(collation, |(_, there)| there);
-    Some(if compatible == Some(Compatible::Mariadb) { there } else { collation }.to_owned())
+    Some(nearest_collation(collation, compatible).to_owned())
+}
+
+/// Returns the collation, or its closest in MariaDB.
+pub fn nearest_collation(collation: &str, compatible: Option<Compatible>) -> &str {
+    let there = COLLATIONS.iter().filter(|_| compatible == Some(Compatible::Mariadb));
+    there.into_iter().find(|(here, _)| *here == collation).map_or(collation, |(_, there)| there)
+}
+
+/// Returns an `sql_mode` without the modes that the server lacks.
+pub fn sql_mode(modes: &str, compatible: Option<Compatible>) -> String {
+    let lacks = |mode: &str| compatible == Some(Compatible::Mariadb) && mode == "TIME_TRUNCATE_FRACTIONAL";
+    modes.split(',').filter(|mode| !lacks(mode)).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the statement that creates a stored program.
+pub fn program(create: &str, compatible: Option<Compatible>) -> String {
+    if compatible != Some(Compatible::Mariadb) {
+        return create.to_owned();
+    }
+    rewritten(create, |piece| {
+        COLLATIONS.iter().fold(piece.to_owned(), |text, (here, there)| text.replace(here, there))
+    })
 }
 
 /// Returns a view with the same columns that depends on no other.

@@ -240,7 +240,7 @@ fn write_programs(work: &Work<'_>, is_one: impl Fn(Kind) -> bool, out: &mut dyn 
         if !work.options.no_database {
             writeln!(out, "\nUSE {};", quoted(&program.database))?;
         }
-        program.write(work.options.add_drop_table, out)?;
+        program.write(work.options.add_drop_table, work.options.compatible, out)?;
     }
     Ok(())
 }

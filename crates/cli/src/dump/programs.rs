@@ -1,11 +1,14 @@
-//! Reads stored programs, and writes the statements that create them, as mysqldump does: each under the `sql_mode` and
-//! the collation that it was created with, behind another delimiter than the semicolons in its body.
+//! Reads stored programs, and writes the statements that create them, as mysqldump does: each under the `sql_mode`, the
+//! character set and the collation that it was created with, behind another delimiter than the semicolons in its body. The text
+//! of a program is in its client's character set.
 
-use super::super::args::DumpOptions;
+use super::super::args::{Compatible, DumpOptions};
 use super::schema::Schema;
-use super::sql;
+use super::{definitions, sql};
 use crate::failure::Failure;
 use crate::link::{Link, literal, quoted};
+use leafline_types::Charset;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// A stored program.
@@ -17,6 +20,8 @@ pub struct Program {
     /// `CREATE DEFINER=.. ..`, as the server shows it.
     pub create: String,
     pub sql_mode: String,
+    /// `character_set_client` of the session that created it.
+    pub charset: String,
     /// `collation_connection` of the session that created it.
     pub collation: String,
     /// `time_zone` of the session that created an event.
@@ -128,6 +133,7 @@ fn one(link: &mut Link, database: &str, kind: Kind, name: String) -> Result<Prog
             name: name.clone(),
             create: row.text(place),
             sql_mode: row.text(1),
+            charset: row.text(place + 1),
             collation: row.text(place + 2),
             time_zone: (kind == Kind::Event).then(|| row.text(2)),
         });
@@ -160,27 +166,54 @@ impl Program {
         delimiter
     }
 
+    /// Returns the text in the character set of its client, if that is another than the dump's, and the text tells where its
+    /// strings end also byte by byte. `None` if the text has to stay as it is.
+    fn in_own_charset(&self, text: &str) -> Option<Vec<u8>> {
+        if self.charset == "utf8mb4" {
+            return None;
+        }
+        let charset = Charset::from_name(&self.charset).ok()?;
+        let bytes = charset.encode(text);
+        let ascii = |bytes: &[u8]| bytes.iter().filter(|byte| byte.is_ascii()).count();
+        let is_whole = ascii(&bytes) == ascii(text.as_bytes())
+            && charset.decode(&bytes).is_ok_and(|decoded| decoded == text);
+        is_whole.then_some(bytes)
+    }
+
     /// Writes the statement that creates it.
     ///
     /// # Errors
     /// The output cannot be written.
-    pub fn write(&self, drop_first: bool, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(
+        &self,
+        drop_first: bool,
+        compatible: Option<Compatible>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let delimiter = self.delimiter();
         if drop_first {
             writeln!(out, "\nDROP {} IF EXISTS {};", self.kind.word(), quoted(&self.name))?;
         }
-        writeln!(
-            out,
-            "\n/*!50003 SET @saved_sql_mode = @@sql_mode, sql_mode = {} */;",
-            literal(&self.sql_mode)
-        )?;
+        let sql_mode = definitions::sql_mode(&self.sql_mode, compatible);
+        writeln!(out, "\n/*!50003 SET @saved_sql_mode = @@sql_mode, sql_mode = {} */;", literal(&sql_mode))?;
+        let create = definitions::program(&self.create_as_own(), compatible);
+        let text = match self.in_own_charset(&create) {
+            Some(bytes) => {
+                writeln!(out, "/*!50003 SET character_set_client = {} */;", self.charset)?;
+                Cow::Owned(bytes)
+            }
+            None => Cow::Borrowed(create.as_bytes()),
+        };
         if !self.collation.is_empty() {
-            writeln!(out, "/*!50003 SET collation_connection = {} */;", self.collation)?;
+            let collation = definitions::nearest_collation(&self.collation, compatible);
+            writeln!(out, "/*!50003 SET collation_connection = {collation} */;")?;
         }
         if let Some(zone) = &self.time_zone {
             writeln!(out, "/*!50106 SET @saved_time_zone = @@time_zone, time_zone = {} */;", literal(zone))?;
         }
-        writeln!(out, "DELIMITER {delimiter}\n{}{delimiter}\nDELIMITER ;", self.create_as_own())?;
+        writeln!(out, "DELIMITER {delimiter}")?;
+        out.write_all(&text)?;
+        writeln!(out, "{delimiter}\nDELIMITER ;")?;
         if self.time_zone.is_some() {
             writeln!(out, "/*!50106 SET time_zone = @saved_time_zone */;")?;
         }
@@ -200,6 +233,7 @@ mod tests {
             name: "p".into(),
             create: create.into(),
             sql_mode: "ANSI_QUOTES".into(),
+            charset: "utf8mb4".into(),
             collation: "utf8mb4_bin".into(),
             time_zone: None,
         }
@@ -217,7 +251,7 @@ mod tests {
         assert_eq!(procedure("SELECT ';;'").delimiter(), ";;$");
         assert_eq!(procedure("SELECT ';;', ';;$'").delimiter(), ";;$$");
         let mut out = Vec::new();
-        procedure("CREATE PROCEDURE `p`()\nSET @a = 1").write(true, &mut out).unwrap();
+        procedure("CREATE PROCEDURE `p`()\nSET @a = 1").write(true, None, &mut out).unwrap();
         let written = String::from_utf8(out).unwrap();
         let expected = "\nDROP PROCEDURE IF EXISTS `p`;\n\n\
             /*!50003 SET @saved_sql_mode = @@sql_mode, sql_mode = 'ANSI_QUOTES' */;\n\
@@ -225,5 +259,34 @@ mod tests {
             DELIMITER ;;\nCREATE PROCEDURE `p`()\nSET @a = 1;;\nDELIMITER ;\n\
             /*!50003 SET sql_mode = @saved_sql_mode */;\n";
         assert!(written.starts_with(expected), "{written}");
+    }
+    #[test]
+    fn a_text_is_in_the_character_set_of_its_client() {
+        let written = |charset: &str, create: &str| {
+            let mut out = Vec::new();
+            Program { charset: charset.into(), ..procedure(create) }.write(false, None, &mut out).unwrap();
+            out
+        };
+        let holds = |out: &[u8], part: &[u8]| out.windows(part.len()).any(|window| window == part);
+        let latin = written("latin1", "CREATE PROCEDURE `p`()\nSET @a = 'é'");
+        assert!(holds(&latin, b"SET character_set_client = latin1 */;\n") && holds(&latin, b"'\xe9';;\n"));
+        // The second byte of this character is a backslash, which a client would take for one.
+        let katakana = written("sjis", "CREATE PROCEDURE `p`()\nSET @a = 'ソ'");
+        assert!(!holds(&katakana, b"character_set_client") && holds(&katakana, "'ソ';;\n".as_bytes()));
+        assert!(!holds(&written("utf8mb4", "CREATE PROCEDURE `p`()\nSET @a = 'é'"), b"character_set_client"));
+    }
+
+    #[test]
+    fn collations_and_modes_are_those_of_the_server_that_loads() {
+        let mut out = Vec::new();
+        let create =
+            "CREATE FUNCTION `f`() RETURNS char(1) CHARSET utf8mb4 COLLATE utf8mb4_0900_bin\nRETURN 'x'";
+        let mode = "TIME_TRUNCATE_FRACTIONAL,ANSI_QUOTES".into();
+        let program = Program { sql_mode: mode, collation: "utf8mb4_0900_ai_ci".into(), ..procedure(create) };
+        program.write(false, Some(Compatible::Mariadb), &mut out).unwrap();
+        let written = String::from_utf8(out).unwrap();
+        assert!(written.contains("sql_mode = 'ANSI_QUOTES' */"), "{written}");
+        assert!(written.contains("collation_connection = utf8mb4_unicode_520_ci */"), "{written}");
+        assert!(written.contains("COLLATE utf8mb4_bin\n"), "{written}");
     }
 }

@@ -10,7 +10,7 @@ use crate::settings::Modes;
 use leafline_planner::Authority;
 use leafline_syntax::ast::{ProgramKind, TableName};
 use leafline_table::ProgramDef;
-use leafline_types::{DateTime, MysqlError, SqlType, Value};
+use leafline_types::{Charset, DateTime, MysqlError, SqlType, Value};
 
 /// Headings of SHOW, each with the place of its column in the system view.
 type Picked = [(&'static str, usize)];
@@ -115,7 +115,9 @@ pub(super) fn create(session: &Session, kind: ProgramKind, name: &TableName) -> 
             let program = known.ok_or_else(|| MysqlError::does_not_exist(kind.name(), name))?;
             let returns = routines::returns_text(&program)?;
             let statement = match routines::shows_text(access, &program) {
-                true => text(program_text::create_statement(&program, returns.as_deref())?),
+                true => {
+                    written(session, &program, program_text::create_statement(&program, returns.as_deref())?)
+                }
                 false => Value::Null,
             };
             Ok(shown(&program, statement))
@@ -126,7 +128,8 @@ pub(super) fn create(session: &Session, kind: ProgramKind, name: &TableName) -> 
             if !access.on_table(&database, table).has(Privilege::Trigger) {
                 return Err(MysqlError::specific_access_denied(Privilege::Trigger.name()));
             }
-            let mut rows = shown(program, text(program_text::create_statement(program, None)?));
+            let statement = written(session, program, program_text::create_statement(program, None)?);
+            let mut rows = shown(program, statement);
             let created = DateTime::from_epoch_micros(program.created - program.created.rem_euclid(10_000));
             let created = created.and_then(|utc| session.settings.time_zone.zone().to_local(utc));
             rows.columns.push(crate::result::column("Created", SqlType::DateTime { fsp: 2 }));
@@ -139,8 +142,19 @@ pub(super) fn create(session: &Session, kind: ProgramKind, name: &TableName) -> 
             access.check_database(Privilege::Event, &database)?;
             let program = catalog.program(kind, &database, name);
             let program = program.ok_or_else(|| MysqlError::unknown_event(name))?;
-            Ok(shown(program, text(program_text::create_statement(program, None)?)))
+            let statement = written(session, program, program_text::create_statement(program, None)?);
+            Ok(shown(program, statement))
         }
+    }
+}
+
+/// The statement that creates a program. Where results are not converted (`character_set_results` is binary or NULL), it is in the
+/// character set of its client: so mysqldump reads it, and writes it behind `SET character_set_client`.
+fn written(session: &Session, program: &ProgramDef, statement: String) -> Value {
+    let converts = session.settings.results_charset.is_some_and(|charset| charset != Charset::Binary);
+    match converts || statement.is_ascii() {
+        true => text(statement),
+        false => Value::bytes(program.context.client_charset.encode(&statement)),
     }
 }
 
@@ -161,8 +175,12 @@ fn shown(program: &ProgramDef, statement: Value) -> RowSet {
         columns.push(("time_zone", short()));
         row.push(text(event.time_zone.as_str()));
     }
+    let statement_type = match &statement {
+        Value::Bytes(_) => SqlType::Blob { max_bytes: u32::MAX },
+        _ => SqlType::Text { max_bytes: u32::MAX },
+    };
     columns.extend([
-        (heading[1], SqlType::Text { max_bytes: u32::MAX }),
+        (heading[1], statement_type),
         ("character_set_client", short()),
         ("collation_connection", short()),
         ("Database Collation", short()),
