@@ -5,10 +5,11 @@ mod support;
 use leafline_protocol::capability as cap;
 use leafline_protocol::packet::PacketStream;
 use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
+use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use support::TestServer;
 use support::client::{Answer, Client, Login};
@@ -146,6 +147,77 @@ fn an_account_can_ask_for_tls_and_be_for_so_many_at_a_time() {
             std::thread::sleep(Duration::from_millis(20));
         }
         root.run("DROP USER ann");
+    }
+    assert!(server.terminate());
+}
+
+/// Makes a certificate for `names`, signed by `issuer` or by itself, and writes it and its key.
+fn certify(
+    directory: &Path,
+    (file, names): (&str, &[(DnType, &str)]),
+    issuer: Option<&Issuer<'_, KeyPair>>,
+) -> (PathBuf, PathBuf, Issuer<'static, KeyPair>) {
+    let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+    params.distinguished_name = DistinguishedName::new();
+    names.iter().for_each(|(ty, name)| params.distinguished_name.push(ty.clone(), *name));
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().expect("a key");
+    let made = match issuer {
+        Some(issuer) => params.signed_by(&key, issuer),
+        None => params.self_signed(&key),
+    };
+    let paths = ["pem", "key"].map(|extension| directory.join(file).with_extension(extension));
+    std::fs::write(&paths[0], made.expect("a certificate").pem()).expect("written");
+    std::fs::write(&paths[1], key.serialize_pem()).expect("written");
+    let [certificate, key_file] = paths;
+    (certificate, key_file, Issuer::new(params, key))
+}
+
+#[test]
+fn an_account_can_ask_for_the_certificate_of_somebody_that_somebody_has_signed() {
+    let (directory, keys) =
+        (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let certificate = directory.path().join(CERTIFICATE_NAME);
+    let of = |file, names: &[(DnType, &str)], issuer: Option<&Issuer<'_, KeyPair>>| {
+        certify(keys.path(), (file, names), issuer)
+    };
+    let (authority, _, issuer) = of("ca", &[(DnType::CountryName, "SE"), (DnType::CommonName, "ca")], None);
+    let joe = of("joe", &[(DnType::OrganizationName, "O"), (DnType::CommonName, "joe")], Some(&issuer));
+    let eve = of("eve", &[(DnType::CommonName, "joe")], None);
+    let server = TestServer::start(directory.path(), &["--tls-client-ca", &authority.display().to_string()]);
+    let mut root = server.connect();
+    assert_eq!(root.rows("SELECT @@ssl_ca")[0][0].as_deref(), authority.to_str());
+    let plain = Login { user: "joe", password: "secret", ..Login::default() };
+    let encrypted = Login { tls: Some(certificate.as_path()), ..plain };
+    let known = Login { identity: Some((&joe.0, &joe.1)), ..encrypted };
+    let stranger = Login { identity: Some((&eve.0, &eve.1)), ..encrypted };
+    root.run("CREATE USER joe IDENTIFIED BY 'secret'");
+    assert!(Client::log_in(server.address, &stranger).is_err(), "nobody vouches for it");
+    for (requirement, expected) in [
+        ("NONE", [true, true, true]),
+        ("SSL", [false, true, true]),
+        ("X509", [false, false, true]),
+        ("SUBJECT '/O=O/CN=joe'", [false, false, true]),
+        (
+            "ISSUER '/C=SE/CN=ca' AND SUBJECT '/O=O/CN=joe' CIPHER 'TLS_AES_256_GCM_SHA384'",
+            [false, false, true],
+        ),
+        ("ISSUER '/C=SE/CN=other'", [false; 3]),
+        ("SUBJECT '/CN=joe'", [false; 3]),
+        ("CIPHER 'TLS_AES_256_GCM_SHA384'", [false, true, true]),
+        ("CIPHER 'TLS_AES_128_GCM_SHA256'", [false; 3]),
+    ] {
+        root.run(&format!("ALTER USER joe REQUIRE {requirement}"));
+        let found = [&plain, &encrypted, &known].map(|login| match Client::log_in(server.address, login) {
+            Ok(_) => true,
+            Err(error) => {
+                assert!(error.to_string().contains("1045"), "{requirement}: {error}");
+                false
+            }
+        });
+        assert_eq!(found, expected, "{requirement}");
+        // A login that succeeds forgets the failed ones, which would slow the next ones down.
+        server.connect();
     }
     assert!(server.terminate());
 }

@@ -29,6 +29,8 @@ pub struct Login<'l> {
     pub plugin: &'l str,
     /// TLS, with a server that has this certificate.
     pub tls: Option<&'l Path>,
+    /// The files of the client's own certificate and of its key, for TLS.
+    pub identity: Option<(&'l Path, &'l Path)>,
     /// The client is on the server's machine, over a Unix socket.
     pub is_unix: bool,
     /// The capabilities of the client beyond the usual.
@@ -46,6 +48,7 @@ impl Default for Login<'_> {
             password: "",
             plugin: "caching_sha2_password",
             tls: None,
+            identity: None,
             is_unix: false,
             capabilities: 0,
             collation: 0,
@@ -56,7 +59,9 @@ impl Default for Login<'_> {
 
 impl<'l> Login<'l> {
     fn whole(&self) -> client::Login<'l> {
-        let tls = self.tls.map(|certificate| TlsRequest { host: "localhost", authority: Some(certificate) });
+        let identity = self.identity;
+        let with = |certificate| TlsRequest { host: "localhost", authority: Some(certificate), identity };
+        let tls = self.tls.map(with);
         let usual = cap::LOCAL_FILES | cap::MULTI_STATEMENTS | cap::MULTI_RESULTS;
         client::Login {
             user: self.user,

@@ -36,7 +36,7 @@ impl Client {
                 Box::new(stream)
             }
         };
-        let tls = TlsRequest { host: &address.host, authority: address.authority.as_deref() };
+        let tls = TlsRequest { host: &address.host, authority: address.authority.as_deref(), identity: None };
         let login = Login {
             user: &address.user,
             password: &address.password,

@@ -37,7 +37,8 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
         .error_log(|line| eprintln!("{} {line}", now()));
     let tls_files = tls_files(options);
     if let Some((certificate, key)) = &tls_files {
-        database_options = database_options.served_with_tls(certificate, key);
+        let authority = options.tls_client_ca.clone().map(absolute);
+        database_options = database_options.served_with_tls(certificate, key, authority.as_deref());
     }
     // The socket comes last, because the socket of a database that is already served must not be taken over.
     let expected = absolute(options.socket.clone().unwrap_or_else(|| directory.join(SOCKET_NAME)));
@@ -61,10 +62,13 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
         eprintln!("Warning: {failure}; `leafline dump` finds this server by --socket only");
         None
     });
+    let authority = options.tls_client_ca.as_deref();
     let tls = match &tls_files {
         None => None,
-        Some((certificate, key)) if options.tls_cert.is_some() => Some(Tls::from_files(certificate, key)),
-        Some(_) => Some(Tls::own(&directory)),
+        Some((certificate, key)) if options.tls_cert.is_some() => {
+            Some(Tls::from_files(certificate, key, authority))
+        }
+        Some(_) => Some(Tls::own(&directory, authority)),
     };
     let tls = tls.transpose().map_err(|error| Failure::Message(error.to_string()))?;
     let log = Arc::new(|line: &str| eprintln!("{} {line}", now()));

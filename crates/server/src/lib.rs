@@ -23,6 +23,7 @@ mod private_file;
 pub mod tls;
 mod transport;
 mod watcher;
+mod x509;
 
 pub use console::Console;
 pub use listener::{Listeners, Server, ServerError, ServerOptions};

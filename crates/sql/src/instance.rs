@@ -55,6 +55,8 @@ pub struct InstanceOptions {
     pub bind_address: String,
     /// Paths of the certificate and of its key, where TLS is offered.
     pub tls_files: Option<(String, String)>,
+    /// Path of the certificates that sign those of clients; empty without any.
+    pub tls_client_authority: String,
     /// The device that holds the database: the first value of `leafline_device`, for which plans are priced.
     pub device: DeviceChoice,
     /// The first value of `event_scheduler`: ON in a server.
@@ -75,6 +77,7 @@ impl Default for InstanceOptions {
             socket: String::new(),
             bind_address: String::new(),
             tls_files: None,
+            tls_client_authority: String::new(),
             device: DeviceChoice::Auto,
             event_scheduler: EventSchedulerState::Off,
             error_log: ErrorLog::default(),
@@ -166,6 +169,7 @@ impl Instance {
             },
             tls_certificate,
             tls_key,
+            tls_client_authority: options.tls_client_authority,
             native_aio: used.store.native_aio,
             warm_up: used.store.warm_up,
             digests: most_digests,

@@ -1,8 +1,12 @@
 //! Accounts: CREATE USER, ALTER USER, DROP USER, RENAME USER and account names.
 
-use super::ast::{AccountName, Expiry, LockTime, OwnRule, Secret, StatementKind, UserOptions, UserSpec};
+use super::ast::{
+    AccountName, Expiry, LockTime, OwnRule, Secret, StatementKind, TlsDemands, TlsRequirement, UserOptions,
+    UserSpec,
+};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
+use leafline_types::error::MysqlError;
 
 /// The greatest FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
 const MOST_FAILURES: u16 = i16::MAX as u16;
@@ -57,10 +61,7 @@ impl Parser<'_> {
     fn user_options(&mut self, verb: &str) -> Parsed<UserOptions> {
         let mut options = UserOptions::default();
         if self.accept_word("REQUIRE") {
-            options.requires_tls = Some(self.at_word("SSL"));
-            if !self.accept_any_word(&["NONE", "SSL"]) {
-                return self.refuse(&format!("{verb} with REQUIRE of certificates"));
-            }
+            options.requirement = Some(self.tls_requirement()?);
         }
         if self.accept_word("WITH") {
             self.user_limits(&mut options)?;
@@ -94,6 +95,40 @@ impl Parser<'_> {
                 return Ok(options);
             }
         }
+    }
+
+    /// Parses what follows REQUIRE.
+    fn tls_requirement(&mut self) -> Parsed<TlsRequirement> {
+        for (word, requirement) in [
+            ("NONE", TlsRequirement::None),
+            ("SSL", TlsRequirement::Tls),
+            ("X509", TlsRequirement::Certificate),
+        ] {
+            if self.accept_word(word) {
+                return Ok(requirement);
+            }
+        }
+        let mut demands = TlsDemands::default();
+        loop {
+            let (name, demand) = match () {
+                () if self.accept_word("SUBJECT") => ("SUBJECT", &mut demands.subject),
+                () if self.accept_word("ISSUER") => ("ISSUER", &mut demands.issuer),
+                () if self.accept_word("CIPHER") => ("CIPHER", &mut demands.cipher),
+                () if demands == TlsDemands::default() => return Err(self.syntax_error()),
+                () => return Ok(TlsRequirement::These(demands)),
+            };
+            if demand.replace(self.string()?).is_some() {
+                return Err(MysqlError::duplicate_argument(name));
+            }
+            if self.at_word("AND") && self.next_is_demand() {
+                self.advance();
+            }
+        }
+    }
+
+    /// Whether a demand follows the next word.
+    fn next_is_demand(&self) -> bool {
+        ["SUBJECT", "ISSUER", "CIPHER"].iter().any(|word| self.is_word_at(1, word))
     }
 
     /// Parses the limits after WITH.

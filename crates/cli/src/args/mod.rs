@@ -160,8 +160,11 @@ pub struct ServeOptions {
     /// The certificate's private key, in PEM form
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+    /// The certificates that sign those of clients, in PEM form: the server asks clients for theirs (REQUIRE X509, SUBJECT, ISSUER)
+    #[arg(long, value_name = "FILE")]
+    pub tls_client_ca: Option<PathBuf>,
     /// Do not offer TLS
-    #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
+    #[arg(long, conflicts_with_all = ["tls_cert", "tls_key", "tls_client_ca"])]
     pub no_tls: bool,
     /// Serve metrics for Prometheus on this port of the loopback address, or on another address
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]

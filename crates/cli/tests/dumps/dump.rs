@@ -230,7 +230,7 @@ fn a_server_is_known_by_its_certificate_where_that_is_asked_for() {
     let copy = place.path("copy");
     succeed(&["import", text(&copy), "--from", &url, "--tls-ca", text(&own)]);
     std::fs::create_dir(&other).unwrap();
-    Tls::own(&other).unwrap();
+    Tls::own(&other, None).unwrap();
     let missing = place.path("missing");
     for (file, why) in [
         (other.join(CERTIFICATE_NAME), "certificate"),

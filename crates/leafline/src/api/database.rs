@@ -228,10 +228,16 @@ impl OpenOptions {
         self
     }
 
-    /// Sets the values of the system variables `ssl_cert` and `ssl_key` of a database that is served over TLS.
-    pub fn served_with_tls(mut self, certificate: &Path, key: &Path) -> OpenOptions {
+    /// Sets the values of the system variables `ssl_cert`, `ssl_key` and `ssl_ca` of a database that is served over TLS.
+    pub fn served_with_tls(
+        mut self,
+        certificate: &Path,
+        key: &Path,
+        authority: Option<&Path>,
+    ) -> OpenOptions {
         let text = |path: &Path| path.display().to_string();
         self.instance.tls_files = Some((text(certificate), text(key)));
+        self.instance.tls_client_authority = authority.map_or_else(String::new, text);
         self
     }
 

@@ -72,6 +72,8 @@ pub struct TlsRequest<'l> {
     /// A file of certificates: the server's must be one of them or be signed by one. Without a file the client takes any
     /// certificate, and connects in clear if the server offers no TLS.
     pub authority: Option<&'l Path>,
+    /// The files of the client's own certificate and of its key, for servers that ask for one.
+    pub identity: Option<(&'l Path, &'l Path)>,
 }
 
 impl Client {
@@ -152,7 +154,7 @@ impl Client {
             return Err(ClientError::Unusable("it speaks before the connection is encrypted".into()));
         }
         let clear: Box<dyn Duplex> = std::mem::replace(self.packets.stream_mut(), Box::new(io::empty()));
-        *self.packets.stream_mut() = tls::encrypted(clear, tls.host, tls.authority)?;
+        *self.packets.stream_mut() = tls::encrypted(clear, tls)?;
         self.is_private = true;
         Ok(())
     }

@@ -174,10 +174,11 @@ fn a_server_that_cannot_be_used_is_told_apart() {
     let plain = Login::default();
     assert!(unusable(&framed(0, &[vec![9; 40]]), &plain).contains("another protocol"));
     let authority = Some(std::path::Path::new("certificates"));
-    let vouched = Login { tls: Some(TlsRequest { host: "localhost", authority }), ..plain };
+    let vouched = Login { tls: Some(TlsRequest { host: "localhost", authority, identity: None }), ..plain };
     assert!(unusable(&framed(0, &[greeting(0)]), &vouched).contains("no TLS"));
     let early = framed(0, &[greeting(cap::SSL), vec![0; 7]]);
-    let encrypted = Login { tls: Some(TlsRequest { host: "localhost", authority: None }), ..plain };
+    let encrypted =
+        Login { tls: Some(TlsRequest { host: "localhost", authority: None, identity: None }), ..plain };
     assert!(unusable(&early, &encrypted).contains("before the connection is encrypted"));
     let switch = Switch { plugin: "client_ed25519".into(), challenge: vec![1; 20] };
     let switched = [framed(0, &[greeting(0)]), framed(2, &[made(|out| switch.put(out))])].concat();

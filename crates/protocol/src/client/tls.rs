@@ -1,14 +1,15 @@
 //! TLS like that of MySQL's clients. The connection is always encrypted; the server's certificate is verified only if the user
 //! names a file of trusted certificates.
 
-use super::Duplex;
+use super::{Duplex, TlsRequest};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, StreamOwned,
 };
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +17,10 @@ use std::sync::Arc;
 /// Encrypts a connection from now on. The TLS handshake is made, and fails, when the connection is used.
 ///
 /// # Errors
-/// A host name that is not valid; a file without certificates.
+/// A host name that is not valid; a file without certificates or without a key.
 pub(super) fn encrypted(
     stream: Box<dyn Duplex>,
-    host: &str,
-    authority: Option<&Path>,
+    &TlsRequest { host, authority, identity }: &TlsRequest<'_>,
 ) -> io::Result<Box<dyn Duplex>> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
@@ -30,25 +30,37 @@ pub(super) fn encrypted(
         Some(path) => builder.with_root_certificates(certificates(path)?),
         None => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
     };
-    let config = config.with_no_client_auth();
+    let config = match identity {
+        Some((certificate, key)) => {
+            let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(certificate)?).collect();
+            let chain = chain.map_err(|error| wrong(certificate, &error))?;
+            let key = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|error| wrong(key, &error))?;
+            config.with_client_auth_cert(chain, key).map_err(|error| wrong(certificate, &error))?
+        }
+        None => config.with_no_client_auth(),
+    };
     let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
     let connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
     Ok(Box::new(StreamOwned::new(connection, stream)))
 }
 
+fn wrong(path: &Path, what: &dyn Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| io::Error::new(error.kind(), wrong(path, &error)))
+}
+
 /// Reads the certificates in a file.
 fn certificates(path: &Path) -> io::Result<RootCertStore> {
-    let wrong =
-        |what: String| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()));
-    let bytes =
-        std::fs::read(path).map_err(|error| io::Error::new(error.kind(), wrong(error.to_string())))?;
     let mut store = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&bytes) {
-        let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-        store.add(certificate).map_err(|error| wrong(error.to_string()))?;
+    for certificate in CertificateDer::pem_slice_iter(&read(path)?) {
+        let certificate = certificate.map_err(|error| wrong(path, &error))?;
+        store.add(certificate).map_err(|error| wrong(path, &error))?;
     }
     match store.is_empty() {
-        true => Err(wrong("it holds no certificate in PEM form".into())),
+        true => Err(wrong(path, &"it holds no certificate in PEM form")),
         false => Ok(store),
     }
 }

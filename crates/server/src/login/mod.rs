@@ -28,6 +28,7 @@ mod key_pair;
 use crate::convert::status_of;
 use crate::tls::{Tls, cipher_name, version_name};
 use crate::transport::Transport;
+use crate::x509;
 use failures::Failures;
 use key_pair::KeyPair;
 use leafline_protocol::handshake::{
@@ -37,12 +38,13 @@ use leafline_protocol::packet::PacketStream;
 use leafline_protocol::reply::{OkPacket, put_error};
 use leafline_protocol::{WireError, capability as cap, status};
 use leafline_sql::accounts::password::{AuthPlugin, CHALLENGE_BYTES, StoredPassword, Verdict};
-use leafline_sql::accounts::{AccountId, Blocked, Login};
+use leafline_sql::accounts::{AccountId, Blocked, Login, TlsClient};
 use leafline_sql::settings::{ConnectionFacts, TlsFacts};
 use leafline_sql::{Instance, Session};
 use leafline_types::MysqlError;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
+use rustls::ServerConnection;
 use std::fmt::Write as _;
 use std::io;
 use std::net::IpAddr;
@@ -221,8 +223,8 @@ impl Gate {
             }
         };
         // As in MySQL, a client that should have used TLS gets the error of a wrong password.
-        let encrypted = exchange.packets.stream().tls().is_some();
-        let comes_right = |account: &AccountId| encrypted || !instance.accounts().requires_tls(account);
+        let client = exchange.packets.stream().tls().map(client_of);
+        let comes_right = |account: &AccountId| instance.accounts().accept(account, client.as_ref());
         let named = account.clone();
         let Some(account) = account.filter(|account| is_right && comes_right(account)) else {
             let blocked =
@@ -371,6 +373,13 @@ pub(crate) fn challenge() -> io::Result<[u8; CHALLENGE_BYTES]> {
 fn extend_deadline(packets: &mut PacketStream<Transport>, instance: &Instance) {
     let deadline = Instant::now().checked_add(Duration::from_secs(instance.connect_timeout()));
     packets.stream_mut().set_deadline(deadline);
+}
+
+/// Returns what the requirements of accounts concern.
+fn client_of(tls: &ServerConnection) -> TlsClient {
+    let cipher = tls.negotiated_cipher_suite().map_or("", |suite| cipher_name(suite.suite()));
+    let certificate = tls.peer_certificates().and_then(|chain| x509::names(chain.first()?));
+    TlsClient { cipher, certificate }
 }
 
 /// Returns the facts about the connection that the session shows.

@@ -20,6 +20,8 @@ pub(crate) const DEFAULT_ROLES: &str = "default_roles";
 /// Greatest length of a host, in characters: as in MySQL 5.7. With 255 characters keys would not fit pages of
 /// 4 KiB.
 pub(crate) const MAX_HOST: usize = 60;
+/// Greatest length of a text of REQUIRE, in bytes.
+pub(crate) const MAX_DEMAND: usize = 255;
 /// Greatest length of a user name, in characters.
 pub(crate) const MAX_USER: usize = 32;
 
@@ -172,7 +174,9 @@ pub(crate) fn user_table(name: &str) -> TableSpec {
     let transports = Members::new(TRANSPORTS, Collation::Utf8mb3GeneralCi);
     let transport =
         ColumnDef::new("ssl_type", SqlType::Enum(transports.into()), false, Collation::Utf8mb3GeneralCi);
-    let bytes = |name: &str| ColumnDef::new(name, SqlType::Varbinary { len: 255 }, false, Collation::Binary);
+    let bytes = |name: &str| {
+        ColumnDef::new(name, SqlType::Varbinary { len: MAX_DEMAND as u32 }, false, Collation::Binary)
+    };
     let mut columns = vec![host("Host"), text("User", MAX_USER as u32)];
     columns.extend(of(&USER_PRIVILEGES));
     columns.push(transport);

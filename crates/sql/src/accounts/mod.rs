@@ -11,6 +11,7 @@
 //! | `password_policy` | says which passwords the component `validate_password` accepts |
 //! | `password_rules` | says which passwords may be set, and when they end |
 //! | `usage` | counts uses per hour |
+//! | `requirement` | checks what REQUIRE demands of connections |
 //! | `restrictions` | holds partial revokes |
 //! | `attributes` | converts rules and restrictions to and from the document of an account |
 //! | `row_values` | converts values of rows |
@@ -42,6 +43,7 @@ mod host;
 pub mod password;
 pub(crate) mod password_policy;
 pub(crate) mod password_rules;
+mod requirement;
 pub(crate) mod restrictions;
 mod role_rows;
 #[cfg(test)]
@@ -62,6 +64,7 @@ pub(crate) use leafline_planner::definer_of;
 pub use leafline_syntax::{AccountId, Privilege, Privileges, Reach};
 pub use password_policy::{PasswordPolicy, PolicyLevel};
 pub use password_rules::{Blocked, SharedPasswordRules};
+pub use requirement::{CertificateNames, TlsClient};
 pub(crate) use roles::mandatory_roles;
 
 use host::ClientHost;
@@ -207,9 +210,10 @@ impl Accounts {
         limits.map_or(Ok(()), |limits| self.usage.connection(account, limits))
     }
 
-    /// True if the account accepts TLS connections alone.
-    pub fn requires_tls(&self, account: &AccountId) -> bool {
-        self.set().accounts.get(account).is_some_and(|account| account.requires_tls)
+    /// True if a connection meets what REQUIRE demands of the account's connections; `None` for one without TLS.
+    pub fn accept(&self, account: &AccountId, client: Option<&TlsClient>) -> bool {
+        let set = self.set();
+        set.accounts.get(account).is_none_or(|account| requirement::is_met(&account.requirement, client))
     }
 
     /// Limit of the account's sessions; `None` for no limit.

@@ -75,7 +75,7 @@ fn own<T>(rule: OwnRule<T>) -> Option<T> {
 
 impl PasswordRules {
     /// Takes the rules that a statement names.
-    pub(crate) fn apply(&mut self, options: UserOptions) {
+    pub(crate) fn apply(&mut self, options: &UserOptions) {
         match options.expiry {
             Some(Expiry::Never) => self.lifetime = Some(0),
             Some(Expiry::Default) => self.lifetime = None,
@@ -251,11 +251,11 @@ mod tests {
         assert!(
             rules.is_over(Some(day(0)), shared, day(11)) && !rules.is_over(Some(day(0)), shared, day(10))
         );
-        rules.apply(UserOptions { expiry: Some(Expiry::Days(20)), ..UserOptions::default() });
+        rules.apply(&UserOptions { expiry: Some(Expiry::Days(20)), ..UserOptions::default() });
         assert!(
             !rules.is_over(Some(day(0)), shared, day(11)) && rules.is_over(Some(day(0)), shared, day(21))
         );
-        rules.apply(UserOptions { expiry: Some(Expiry::Never), ..UserOptions::default() });
+        rules.apply(&UserOptions { expiry: Some(Expiry::Never), ..UserOptions::default() });
         assert!(!rules.is_over(Some(day(0)), shared, day(1000)));
     }
 

@@ -12,6 +12,7 @@ use super::usage::HourlyLimits;
 use leafline_planner::TableRights;
 use leafline_syntax::AccountId;
 use leafline_syntax::Privileges;
+use leafline_syntax::ast::TlsRequirement;
 use leafline_types::DateTime;
 use leafline_types::words::ProgramKind;
 use std::cmp::Ordering;
@@ -37,8 +38,8 @@ pub(crate) struct Account {
     pub(crate) rules: PasswordRules,
     /// When the password was changed last, in UTC.
     pub(crate) changed: Option<DateTime>,
-    /// REQUIRE SSL.
-    pub(crate) requires_tls: bool,
+    /// REQUIRE.
+    pub(crate) requirement: TlsRequirement,
     /// Limits per hour.
     pub(crate) limits: HourlyLimits,
     /// WITH MAX_USER_CONNECTIONS; 0 for any number.
@@ -59,7 +60,7 @@ impl Account {
             expired: false,
             rules: PasswordRules::default(),
             changed: None,
-            requires_tls: false,
+            requirement: TlsRequirement::None,
             limits: HourlyLimits::default(),
             max_user_connections: 0,
             global: Privileges::NONE,

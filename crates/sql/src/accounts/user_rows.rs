@@ -5,6 +5,7 @@ use super::attributes;
 use super::grant_tables::{ROLE_PRIVILEGES, RULE_COLUMNS, TRANSPORT_COLUMNS, USER_PRIVILEGES};
 use super::password::{AuthPlugin, StoredPassword};
 use super::password_rules::{OldPassword, PasswordRules};
+use super::requirement;
 use super::restrictions::Restrictions;
 use super::row_values::{Row, choice, choices, granted, is_yes, moment, seconds, string};
 use super::set::{Account, AccountSet, Secret};
@@ -37,14 +38,13 @@ fn number(number: Option<u16>) -> Value {
     number.map_or(Value::Null, |number| Value::UInt(number.into()))
 }
 
-/// Values of the columns of TLS and limits. Certificates are not examined.
+/// Values of the columns of TLS and limits.
 fn transport_values(account: &Account) -> [Value; TRANSPORT_COLUMNS] {
-    let nothing = || Value::bytes(Vec::new());
     let HourlyLimits { queries, updates, connections } = account.limits;
     let [queries, updates, connections, sessions] =
         [queries, updates, connections, account.max_user_connections].map(|limit| Value::UInt(limit.into()));
-    let transport = Value::UInt(1 + u64::from(account.requires_tls));
-    [transport, nothing(), nothing(), nothing(), queries, updates, connections, sessions]
+    let [transport, cipher, issuer, subject] = requirement::values(&account.requirement);
+    [transport, cipher, issuer, subject, queries, updates, connections, sessions]
 }
 
 /// Values of the columns of rules for passwords, and of the attributes.
@@ -79,7 +79,7 @@ pub(super) fn account(row: &[Value]) -> Option<(AccountId, Account)> {
     let [plugin, secret, expired, changed, lifetime, locked, rest @ ..] = rest else { return None };
     let (roles, rules) = rest.split_at_checked(ROLE_PRIVILEGES.len())?;
     let id = AccountId::new(names.get(1)?.as_str()?, names.first()?.as_str()?);
-    let [requires_tls, _, _, _, limits @ ..] = transport else { return None };
+    let (demands, limits) = transport.split_at_checked(4)?;
     let limit = |at: usize| match limits.get(at) {
         Some(Value::UInt(limit)) => u32::try_from(*limit).ok(),
         _ => None,
@@ -91,7 +91,7 @@ pub(super) fn account(row: &[Value]) -> Option<(AccountId, Account)> {
         expired: is_yes(Some(expired)),
         rules,
         changed: moment(Some(changed)),
-        requires_tls: is_yes(Some(requires_tls)),
+        requirement: requirement::read(demands)?,
         limits: HourlyLimits { queries: limit(0)?, updates: limit(1)?, connections: limit(2)? },
         max_user_connections: limit(3)?,
         global: granted(&USER_PRIVILEGES, privileges) | granted(&ROLE_PRIVILEGES, roles),
@@ -157,7 +157,7 @@ fn later(a: DateTime, b: DateTime) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leafline_syntax::ast::LockTime;
+    use leafline_syntax::ast::{LockTime, TlsRequirement};
     use leafline_syntax::{Privilege, Privileges};
 
     #[test]
@@ -178,7 +178,8 @@ mod tests {
             if expired {
                 written.restrictions.add("d", Privilege::Select.into());
             }
-            (written.requires_tls, written.max_user_connections) = (locked, u32::from(expired));
+            written.max_user_connections = u32::from(expired);
+            written.requirement = if locked { TlsRequirement::Certificate } else { TlsRequirement::None };
             let row = user_row(&id, &written);
             assert_eq!(row.len(), super::super::grant_tables::user_table("user").columns.len());
             assert_eq!(account(&row), Some((id.clone(), written.clone())));

@@ -51,7 +51,7 @@ pub(crate) enum Asks<'s> {
     /// FLUSH.
     Flush(&'s [FlushItem]),
     /// ALTER USER.
-    AlteredUsers(&'s [UserSpec], UserOptions),
+    AlteredUsers(&'s [UserSpec], &'s UserOptions),
     /// LOCK TABLES.
     LockedTables(&'s [TableLock]),
     /// A privilege on the table of installed components.

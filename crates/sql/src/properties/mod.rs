@@ -256,7 +256,7 @@ pub(crate) fn properties(kind: &StatementKind) -> Properties<'_> {
         K::Component(component) => of_component(component.install),
         K::CreateUser { .. } => of_accounts(C::CreateUser, CREATE_USER).about(About::Shared),
         K::AlterUser { users, options, .. } => {
-            of_accounts(C::AlterUser, Asks::AlteredUsers(users, *options)).about(About::Shared)
+            of_accounts(C::AlterUser, Asks::AlteredUsers(users, options)).about(About::Shared)
         }
         K::DropUser { .. } => of_accounts(C::DropUser, CREATE_USER).about(About::Shared),
         K::RenameUser(_) => of_accounts(C::RenameUser, CREATE_USER),

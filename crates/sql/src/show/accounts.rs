@@ -7,7 +7,7 @@ use crate::result::RowSet;
 use crate::session::Session;
 use leafline_planner::Authority;
 use leafline_syntax::AccountId;
-use leafline_syntax::ast::{AccountName, LockTime};
+use leafline_syntax::ast::{AccountName, LockTime, TlsRequirement};
 use leafline_syntax::quoted;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,6 +148,23 @@ fn limits(account: &Account) -> String {
     if texts.is_empty() { String::new() } else { format!(" WITH {}", texts.join(" ")) }
 }
 
+/// Formats what REQUIRE demands.
+fn requirement(requirement: &TlsRequirement) -> String {
+    let TlsRequirement::These(demands) = requirement else {
+        return match requirement {
+            TlsRequirement::None => "NONE",
+            TlsRequirement::Tls => "SSL",
+            _ => "X509",
+        }
+        .to_owned();
+    };
+    let texts = [("SUBJECT", &demands.subject), ("ISSUER", &demands.issuer), ("CIPHER", &demands.cipher)];
+    let text = |(name, text): &(&str, &Option<String>)| {
+        text.as_ref().map(|text| format!("{name} '{}'", text.replace('\\', r"\\").replace('\'', "''")))
+    };
+    texts.iter().filter_map(text).collect::<Vec<_>>().join(" ")
+}
+
 fn user_statement(id: &AccountId, account: &Account, default_roles: &str) -> String {
     let roles = match default_roles {
         "" => String::new(),
@@ -169,7 +186,7 @@ fn user_statement(id: &AccountId, account: &Account, default_roles: &str) -> Str
         (false, None) => "EXPIRE DEFAULT".to_owned(),
     };
     let lock = if account.locked { "LOCK" } else { "UNLOCK" };
-    let required = if account.requires_tls { "SSL" } else { "NONE" };
+    let required = requirement(&account.requirement);
     let limits = limits(account);
     let history = rules.history.map_or("DEFAULT".to_owned(), |history| history.to_string());
     let reuse = rules.reuse_days.map_or("DEFAULT".to_owned(), |days| format!("{days} DAY"));
@@ -211,7 +228,7 @@ mod tests {
         assert_eq!(shown(all | Privilege::GrantOption, Some(all), "`d`.`t`").as_deref(), Some(expected));
         let mut account = Account::new(StoredPassword::new(AuthPlugin::Native, "secret").unwrap());
         account.locked = true;
-        (account.requires_tls, account.max_user_connections) = (true, 3);
+        (account.requirement, account.max_user_connections) = (TlsRequirement::Tls, 3);
         assert_eq!(
             user_statement(&id, &account, ""),
             "CREATE USER `a``b`@`192.0.2.%` IDENTIFIED WITH 'mysql_native_password' AS \

@@ -205,11 +205,11 @@ impl Session {
             K::GetDiagnostics(get) => program::get_diagnostics(self, get, with_parameters).map(nothing),
             K::DropProgram(drop) => programs::drop(self, drop).map(nothing),
             K::CreateUser { if_not_exists, users, roles, options } => {
-                let options = (roles.as_slice(), *options);
+                let options = (roles.as_slice(), options);
                 self.instance.clone().accounts().create(self, *if_not_exists, users, options).map(nothing)
             }
             K::AlterUser { if_exists, users, options } => {
-                self.instance.clone().accounts().alter(self, *if_exists, users, *options).map(nothing)
+                self.instance.clone().accounts().alter(self, *if_exists, users, options).map(nothing)
             }
             K::DropUser { if_exists, users } => {
                 self.instance.clone().accounts().drop_users(self, *if_exists, users).map(nothing)

@@ -38,15 +38,40 @@ pub enum Secret {
     Stored(String),
 }
 
+/// REQUIRE: what connections of an account need.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum TlsRequirement {
+    /// NONE.
+    #[default]
+    None,
+    /// SSL: TLS.
+    Tls,
+    /// X509: TLS and a certificate that the server trusts.
+    Certificate,
+    /// SUBJECT, ISSUER and CIPHER.
+    These(TlsDemands),
+}
+
+/// The parts of REQUIRE, at least one of which is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TlsDemands {
+    /// SUBJECT: whose certificate the client needs.
+    pub subject: Option<String>,
+    /// ISSUER: who signed the client's certificate.
+    pub issuer: Option<String>,
+    /// CIPHER: the cipher of the connection.
+    pub cipher: Option<String>,
+}
+
 /// The options of CREATE USER and ALTER USER, which apply to every account named. `None` leaves what the account has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserOptions {
     /// ACCOUNT LOCK: `Some(true)`, ACCOUNT UNLOCK: `Some(false)`.
     pub locked: Option<bool>,
     /// PASSWORD EXPIRE.
     pub expiry: Option<Expiry>,
-    /// REQUIRE SSL: `Some(true)`, REQUIRE NONE: `Some(false)`.
-    pub requires_tls: Option<bool>,
+    /// REQUIRE.
+    pub requirement: Option<TlsRequirement>,
     /// WITH MAX_QUERIES_PER_HOUR; 0 allows any number.
     pub max_queries: Option<u32>,
     /// WITH MAX_UPDATES_PER_HOUR; 0 allows any number.

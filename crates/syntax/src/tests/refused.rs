@@ -34,6 +34,4 @@ pub(super) const REFUSED: &[&str] = &[
     "SHUTDOWN",
     "RESTART",
     "LOCK INSTANCE FOR BACKUP",
-    "CREATE USER a IDENTIFIED BY 'x' REQUIRE X509",
-    "CREATE USER a REQUIRE SUBJECT '/CN=a' AND ISSUER '/CN=b'",
 ];

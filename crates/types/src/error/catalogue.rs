@@ -154,6 +154,7 @@ catalogue! {
     1221 "HY000" ER_WRONG_USAGE wrong_usage(first, second) "Incorrect usage of {first} and {second}";
     1222 "21000" ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT wrong_number_of_columns_in_select() "The used SELECT statements have a different number of columns";
     1223 "HY000" ER_CANT_UPDATE_WITH_READLOCK conflicting_read_lock() "Can't execute the query because you have a conflicting read lock";
+    1225 "HY000" ER_DUP_ARGUMENT duplicate_argument(option) "Option '{option}' used twice in statement";
     1226 "42000" ER_USER_LIMIT_REACHED user_limit_reached(user, resource, value) "User '{user}' has exceeded the '{resource}' resource (current value: {value})";
     1227 "42000" ER_SPECIFIC_ACCESS_DENIED_ERROR specific_access_denied(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
     1228 "HY000" ER_LOCAL_VARIABLE session_variable(name) "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";

@@ -77,6 +77,8 @@ pub struct Facts {
     pub tls_certificate: String,
     /// `ssl_key`: path of the certificate's key.
     pub tls_key: String,
+    /// `ssl_ca`: path of the certificates that sign those of clients; empty where the server asks for none.
+    pub tls_client_authority: String,
     /// `innodb_use_native_aio`: true if batched reads may use io_uring.
     pub native_aio: bool,
     /// `innodb_buffer_pool_load_at_startup`: true if opening reads back the pages that were in memory at the

@@ -200,7 +200,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     kept_switch("sql_buffer_result", Both, false),
     only("sql_generate_invisible_primary_key", Both, OFF),
     kept_switch("sql_log_off", Both, false),
-    fact("ssl_ca", Text("")),
+    shown("ssl_ca", |_, f| text(&f.tls_client_authority)),
     fact("ssl_capath", Text("")),
     fact("ssl_cipher", Text("")),
     fact("ssl_crl", Text("")),

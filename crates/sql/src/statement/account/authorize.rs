@@ -243,7 +243,7 @@ impl PrivilegeCheck<'_> {
         self.of_table(Privilege::Select, table)
     }
 
-    fn of_altered_users(&self, users: &[UserSpec], options: UserOptions) -> Result<(), MysqlError> {
+    fn of_altered_users(&self, users: &[UserSpec], options: &UserOptions) -> Result<(), MysqlError> {
         match self.is_own_password(users, options) {
             true => Ok(()),
             false => self.of_any(&[Privilege::CreateUser]),
@@ -520,9 +520,9 @@ impl PrivilegeCheck<'_> {
         entry.account.as_ref().is_some_and(|account| account.user == self.session.login.access.account().user)
     }
 
-    fn is_own_password(&self, users: &[UserSpec], options: UserOptions) -> bool {
+    fn is_own_password(&self, users: &[UserSpec], options: &UserOptions) -> bool {
         let of_own = |user: &UserSpec| self.is_own(&user.account) && user.secret.is_some();
-        options == UserOptions::default() && users.iter().all(of_own)
+        *options == UserOptions::default() && users.iter().all(of_own)
     }
 }
 

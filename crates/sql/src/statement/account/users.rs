@@ -1,7 +1,7 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER and SET PASSWORD. Each statement changes all of its accounts or none.
 
 use super::role_grants::{check_admin, check_known, check_not_mandatory, grant};
-use crate::accounts::grant_tables::{MAX_HOST, MAX_USER};
+use crate::accounts::grant_tables::{MAX_DEMAND, MAX_HOST, MAX_USER};
 use crate::accounts::password::{AuthPlugin, StoredPassword};
 use crate::accounts::roles::id_of;
 use crate::accounts::set::{Account, AccountSet, Secret};
@@ -10,7 +10,7 @@ use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_planner::Authority;
 use leafline_syntax::AccountId;
-use leafline_syntax::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
+use leafline_syntax::ast::{self, AccountName, Expiry, TlsRequirement, UserOptions, UserSpec};
 use leafline_types::{DateTime, MysqlError};
 
 /// Error 1470 for a name that is too long.
@@ -68,11 +68,25 @@ fn secret(user: &UserSpec, before: AuthPlugin) -> Result<Option<StoredPassword>,
     })
 }
 
-fn apply(account: &mut Account, options: UserOptions) {
+/// Error 1470 for a text of REQUIRE that is too long for its column.
+fn check_requirement(options: &UserOptions) -> Result<(), MysqlError> {
+    let Some(TlsRequirement::These(demands)) = &options.requirement else { return Ok(()) };
+    let texts = [("SUBJECT", &demands.subject), ("ISSUER", &demands.issuer), ("CIPHER", &demands.cipher)];
+    for (what, text) in texts {
+        if let Some(text) = text.as_ref().filter(|text| text.len() > MAX_DEMAND) {
+            return Err(MysqlError::wrong_string_length(text, what, MAX_DEMAND));
+        }
+    }
+    Ok(())
+}
+
+fn apply(account: &mut Account, options: &UserOptions) {
     if let Some(locked) = options.locked {
         account.locked = locked;
     }
-    account.requires_tls = options.requires_tls.unwrap_or(account.requires_tls);
+    if let Some(requirement) = &options.requirement {
+        account.requirement = requirement.clone();
+    }
     account.max_user_connections = options.max_user_connections.unwrap_or(account.max_user_connections);
     let limits = &mut account.limits;
     limits.queries = options.max_queries.unwrap_or(limits.queries);
@@ -213,11 +227,12 @@ impl Accounts {
         session: &mut Session,
         if_not_exists: bool,
         users: &[UserSpec],
-        (roles, options): (&[AccountName], UserOptions),
+        (roles, options): (&[AccountName], &UserOptions),
     ) -> Result<(), MysqlError> {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
         check_not_damaged(&set)?;
+        check_requirement(options)?;
         let change = Change::of(session);
         let mut failed = Failed::default();
         for user in users {
@@ -260,10 +275,11 @@ impl Accounts {
         session: &mut Session,
         if_exists: bool,
         users: &[UserSpec],
-        options: UserOptions,
+        options: &UserOptions,
     ) -> Result<(), MysqlError> {
         let alone = self.alone();
         let mut set = (*self.set()).clone();
+        check_requirement(options)?;
         let change = Change::of(session);
         let mut failed = Failed::default();
         for user in users {
@@ -305,7 +321,7 @@ impl Accounts {
     }
 
     /// Forgets the uses and failed logins of an account whose limits a statement sets, or which it unlocks.
-    fn begin_anew(&self, id: &AccountId, options: UserOptions) {
+    fn begin_anew(&self, id: &AccountId, options: &UserOptions) {
         if options.max_queries.or(options.max_updates).or(options.max_connections).is_some() {
             self.usage.reset(Some(id));
         }
