@@ -160,7 +160,9 @@ fn certify(
     let mut params = CertificateParams::new(Vec::new()).expect("parameters");
     params.distinguished_name = DistinguishedName::new();
     names.iter().for_each(|(ty, name)| params.distinguished_name.push(ty.clone(), *name));
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    if file == "ca" {
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    }
     let key = KeyPair::generate().expect("a key");
     let made = match issuer {
         Some(issuer) => params.signed_by(&key, issuer),
