@@ -38,12 +38,11 @@ pub(crate) fn call(
     call: &Call,
     (sql, parameters): (&str, &[Value]),
 ) -> Result<Outcome, MysqlError> {
-    let using = session.take_execute_variables();
-    let frame = frame(
-        session,
-        call,
-        Source { sql, parameters, using: using.as_deref(), caller: None, assigns_new: false },
-    )?;
+    let executed = session.take_executed();
+    let using = executed.as_ref().map(|executed| executed.using.as_slice());
+    let mut frame =
+        frame(session, call, Source { sql, parameters, using, caller: None, assigns_new: false })?;
+    frame.executed = executed.map(|executed| executed.call);
     let run = Box::new(Run::new(session, sql, frame)?);
     drive(run, session)
 }
@@ -98,7 +97,21 @@ pub(super) fn begin(
     let plans = session.kept.programs.take_plans(def.as_ref(), &code, week_format);
     let cursors = code.cursors.iter().map(|_| None).collect();
     let (active, mark) = (Vec::new(), session.warnings.mark());
-    Ok(Frame { code, def, at: 0, slots, cursors, active, plans, outputs, caller, mark })
+    let assigned = Vec::new();
+    Ok(Frame {
+        code,
+        def,
+        at: 0,
+        slots,
+        assigned,
+        cursors,
+        active,
+        plans,
+        outputs,
+        caller,
+        mark,
+        executed: None,
+    })
 }
 
 /// The variable that takes the value of an OUT or INOUT parameter.

@@ -38,6 +38,10 @@ pub(crate) fn signal(
         None => None,
     };
     let mut condition = match (state, &handled) {
+        // RESIGNAL of another condition keeps the message and the other items of the handled one.
+        (Some(state), Some(handled)) if signal.again => {
+            MysqlError { code: unset(state).code, sqlstate: state, ..handled.0.error() }
+        }
         (Some(state), _) => unset(state),
         (None, Some(handled)) => handled.0.error(),
         (None, None) => return Err(MysqlError::resignal_without_handler()),
@@ -151,7 +155,8 @@ fn name(item: SignalItem) -> &'static str {
     }
 }
 
-/// Runs GET DIAGNOSTICS. A number that no condition has gives the condition 1758, and no error, as in MySQL.
+/// Runs GET DIAGNOSTICS, which leaves ROW_COUNT() as it is. A number that no condition has gives the condition 1758, and no error,
+/// as in MySQL.
 ///
 /// # Errors
 /// 1787 for STACKED outside of handlers.
@@ -182,6 +187,7 @@ pub(crate) fn get_diagnostics(
             let condition = number.and_then(|number| area.iter().nth(number.checked_sub(1)?));
             let Some(condition) = condition.cloned() else {
                 session.warnings.push(WarningLevel::Error, MysqlError::invalid_condition_number());
+                session.statement.keeps_row_count = true;
                 return Ok(());
             };
             for (target, item) in items {
@@ -190,6 +196,7 @@ pub(crate) fn get_diagnostics(
             }
         }
     }
+    session.statement.keeps_row_count = true;
     Ok(())
 }
 

@@ -215,6 +215,7 @@ pub(crate) fn put(
         memory.give_back(old - new);
     }
     *place = value;
+    frame.note_assigned(slot);
     Ok(())
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Frame {
     pub(crate) at: usize,
     /// The variables.
     pub(crate) slots: Vec<Value>,
+    /// Which variables were assigned; of triggers, and empty elsewhere.
+    pub(crate) assigned: Vec<bool>,
     /// The open cursors.
     pub(crate) cursors: Vec<Option<OpenCursor>>,
     /// The handlers whose bodies run, the innermost last.
@@ -32,6 +34,18 @@ pub(crate) struct Frame {
     pub(crate) caller: Option<CallerContext>,
     /// The place in the diagnostics at which the call began.
     pub(crate) mark: WarningsMark,
+    /// The mark of the prepared statement whose EXECUTE calls the program.
+    pub(crate) executed: Option<Arc<()>>,
+}
+
+impl Frame {
+    /// Notes that a variable of a trigger was assigned.
+    #[inline]
+    pub(crate) fn note_assigned(&mut self, slot: usize) {
+        if let Some(assigned) = self.assigned.get_mut(slot) {
+            *assigned = true;
+        }
+    }
 }
 
 /// A variable that takes the value of an OUT or INOUT parameter.

@@ -100,7 +100,8 @@ impl Run {
         session.begin_program_step(text, step);
         let outcome = run_kept(session, frame, (code, written, number), (&properties, &parameters));
         let (outcome, step) = session.finish_program_step(outcome, text);
-        if properties.diagnostics == Diagnostics::Own {
+        self.keeps_diagnostics = properties.diagnostics == Diagnostics::OfBefore;
+        if !self.keeps_diagnostics {
             let uses_tables =
                 properties.commits == Commits::First || step.as_ref().is_some_and(|step| step.uses_tables);
             if uses_tables || outcome.is_err() || session.warnings.raised_since(mark) {
@@ -159,7 +160,8 @@ impl Run {
                 frame?
             }
             StatementKind::Execute { name, using } => {
-                let (sql, statement) = session.prepared_statement(&name.value)?;
+                let entry = session.prepared_statement(&name.value)?;
+                let (sql, statement) = (&entry.sql, &entry.statement);
                 let StatementKind::Call(call) = &statement.kind else { return Ok(()) };
                 let values: Vec<Value> =
                     using.iter().map(|name| session.user_variables.get(name).0).collect();
@@ -167,13 +169,15 @@ impl Run {
                     return Err(MysqlError::wrong_arguments("EXECUTE"));
                 }
                 let source = call::Source {
-                    sql: &sql,
+                    sql,
                     parameters: &values,
                     using: Some(using),
                     caller: None,
                     assigns_new: false,
                 };
-                call::frame(session, call, source)?
+                let mut frame = call::frame(session, call, source)?;
+                frame.executed = Some(entry.calls.clone());
+                frame
             }
             _ => return Ok(()),
         };

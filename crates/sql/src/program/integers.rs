@@ -60,6 +60,7 @@ fn assigned(frame: &mut Frame, slot: usize, number: usize) -> bool {
     match frame.slots.get_mut(slot) {
         Some(place @ (Value::Int(_) | Value::Null)) if fits => {
             *place = Value::Int(value);
+            frame.note_assigned(slot);
             true
         }
         _ => false,

@@ -32,6 +32,8 @@ pub(crate) struct Run {
     pending: Option<MysqlError>,
     /// The place in the diagnostics at which the last statement began.
     pub(super) statement_mark: WarningsMark,
+    /// Whether it is GET DIAGNOSTICS or another that leaves the diagnostics before it.
+    pub(super) keeps_diagnostics: bool,
     /// The step whose rows the caller reads.
     pub(super) rows_at: usize,
     /// The place in the diagnostics at which its statement began, until the caller has read the rows: the warnings that they
@@ -39,8 +41,9 @@ pub(crate) struct Run {
     pub(super) rows_mark: Option<WarningsMark>,
     /// The value of RETURN.
     pub(super) returned: Option<Value>,
-    /// The variables of a trigger when it ended.
+    /// The variables of a trigger when it ended, and which of them were assigned.
     pub(super) last_slots: Vec<Value>,
+    pub(super) last_assigned: Vec<bool>,
     /// The values of OUT and INOUT parameters that the client wants, with their names and types.
     pub(super) client_values: Vec<(usize, String, Value, ExprType)>,
 }
@@ -73,8 +76,10 @@ impl Run {
             text: text.to_owned(),
             pending: None,
             statement_mark: session.warnings.mark(),
+            keeps_diagnostics: false,
             returned: None,
             last_slots: Vec::new(),
+            last_assigned: Vec::new(),
             client_values: Vec::new(),
         })
     }
@@ -280,7 +285,9 @@ impl Run {
         if !session.warnings.raised_since(mark) {
             return false;
         }
-        session.warnings.drop_before(mark);
+        if !std::mem::take(&mut self.keeps_diagnostics) {
+            session.warnings.drop_before(mark);
+        }
         let Some(frame) = self.frames.last_mut() else { return false };
         let at = frame.at;
         taken(session, frame, at, mark)
@@ -354,6 +361,7 @@ impl Run {
         self.memory.give_back(held_bytes(&frame));
         if code.kind == ProgramKind::Trigger {
             self.last_slots = std::mem::take(&mut frame.slots);
+            self.last_assigned = std::mem::take(&mut frame.assigned);
         }
         leave_frame(session, frame);
         let assigned = outputs.into_iter().zip(values).try_for_each(|((slot, target), value)| {

@@ -7,7 +7,7 @@ use super::call;
 use super::loaded;
 use super::run::Run;
 use crate::program_code::{
-    RowColumn, Slot, StatementCode, StepKind, TableTriggers, Trigger, TriggerRights, When,
+    RowColumn, Slot, StatementCode, StepKind, TableTriggers, Trigger, TriggerRights, When, check_columns,
 };
 use crate::session::Session;
 use crate::settings::Modes;
@@ -44,7 +44,8 @@ pub(crate) fn triggers_of(
     Ok(Some(triggers))
 }
 
-/// Fires the triggers of one change of a row, in their order.
+/// Fires the triggers of one change of a row, in their order; returns the columns of the new row that they assigned. The statement
+/// sees their conditions only if one fails, as in MySQL.
 ///
 /// # Errors
 /// The first error of a trigger; 1424 for a trigger that its own statements fire.
@@ -54,8 +55,13 @@ pub(crate) fn fire(
     when: When,
     old: &[Value],
     new: &mut [Value],
-) -> Result<(), MysqlError> {
-    triggers.that_fire(when).try_for_each(|trigger| trigger.fire(session, old, new))
+) -> Result<Vec<usize>, MysqlError> {
+    let mut assigned = Vec::new();
+    for trigger in triggers.that_fire(when) {
+        trigger.fire(session, old, (new, &mut assigned))?;
+        session.warnings.clear();
+    }
+    Ok(assigned)
 }
 
 /// Compiles a trigger that is about to be created.
@@ -67,7 +73,9 @@ pub(crate) fn check_trigger(
     def: &Arc<ProgramDef>,
     table: &TableDef,
 ) -> Result<(), MysqlError> {
-    Trigger::of(session, def, table).map(|_| ())
+    Trigger::of(session, def, table)?;
+    let mode = Modes::from_bits(def.context.sql_mode)?.lex_mode();
+    check_columns((&def.text, mode), table)
 }
 
 impl Trigger {
@@ -119,30 +127,39 @@ impl Trigger {
         Ok(Trigger { when: (attributes.time, attributes.event), def: def.clone(), code, columns, rights })
     }
 
-    fn fire(&self, session: &mut Session, old: &[Value], new: &mut [Value]) -> Result<(), MysqlError> {
+    fn fire(
+        &self,
+        session: &mut Session,
+        old: &[Value],
+        (new, assigned): (&mut [Value], &mut Vec<usize>),
+    ) -> Result<(), MysqlError> {
         let mut slots = Vec::with_capacity(self.code.slots.len());
         for column in &self.columns {
             let row = if column.is_new { &*new } else { old };
             slots.push(row.get(column.column).cloned().unwrap_or(Value::Null));
         }
         slots.resize(self.code.slots.len(), Value::Null);
-        let slots = session.inside_program(&self.def, |session| {
-            let frame = call::begin(session, (Some(self.def.clone()), self.code.clone()), slots, Vec::new())?;
+        let (slots, were_assigned) = session.inside_program(&self.def, |session| {
+            let program = (Some(self.def.clone()), self.code.clone());
+            let mut frame = call::begin(session, program, slots, Vec::new())?;
+            frame.assigned = vec![false; self.columns.len()];
             let mut run = Run::new(session, "", frame)?;
             let may = self.rights.check(&session.login.access, &self.def);
             let result = may.and_then(|()| run.go(session));
-            let slots = std::mem::take(&mut run.last_slots);
+            let slots = (std::mem::take(&mut run.last_slots), std::mem::take(&mut run.last_assigned));
             run.end(session);
             match result? {
                 Some(_) => Err(MysqlError::no_result_set("trigger")),
                 None => Ok(slots),
             }
         })?;
-        for (column, value) in self.columns.iter().zip(slots) {
+        for ((column, value), was_assigned) in self.columns.iter().zip(slots).zip(were_assigned) {
             if column.is_assigned
+                && was_assigned
                 && let Some(slot) = new.get_mut(column.column)
             {
                 *slot = value;
+                assigned.push(column.column);
             }
         }
         Ok(())

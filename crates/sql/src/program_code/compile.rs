@@ -15,6 +15,7 @@ use leafline_syntax::ast::{
     StatementKind,
 };
 use leafline_types::{Collation, MysqlError};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The settings of compilation besides the program's tree.
@@ -261,7 +262,10 @@ impl<'c> Compiler<'c> {
         use ProgramStatementKind as K;
         match &statement.kind {
             K::Block(block) => self.block(block),
-            K::If { branches, otherwise } => self.branches(branches, otherwise.as_deref()),
+            K::If { branches, otherwise } => {
+                let branches = branches.iter().map(|(condition, body)| (Cow::Borrowed(condition), body));
+                self.branches(branches, otherwise.as_deref(), false)
+            }
             K::Case { operand, branches, otherwise } => {
                 self.case(operand.as_ref(), branches, otherwise.as_deref(), statement.span)
             }
@@ -325,14 +329,16 @@ impl<'c> Compiler<'c> {
 
     // --- flow of control ---
 
-    fn branches(
+    /// Compiles conditions, which are tested one after the other, and the statements behind each. Without ELSE a CASE fails.
+    fn branches<'s>(
         &mut self,
-        branches: &[(Expr, Vec<ProgramStatement>)],
+        branches: impl Iterator<Item = (Cow<'s, Expr>, &'s Vec<ProgramStatement>)>,
         otherwise: Option<&[ProgramStatement]>,
+        is_case: bool,
     ) -> Result<(), MysqlError> {
         let (mut tests, mut ends) = (Vec::new(), Vec::new());
         for (condition, body) in branches {
-            let condition = self.expression(condition);
+            let condition = self.expression(&condition);
             let test = self.emit(StepKind::JumpUnless { condition, target: 0 });
             tests.push(test);
             self.body(body)?;
@@ -340,15 +346,17 @@ impl<'c> Compiler<'c> {
             let next = self.here();
             self.patch(test, next);
         }
-        self.body(otherwise.unwrap_or_default())?;
+        match otherwise {
+            None if is_case => tests.push(self.emit(StepKind::CaseMissing)),
+            otherwise => self.body(otherwise.unwrap_or_default())?,
+        }
         let end = self.here();
         ends.into_iter().for_each(|jump| self.patch(jump, end));
         self.resume_at(&tests, end);
         Ok(())
     }
 
-    /// Compiles CASE: an expression of the same form gives the number of the branch, so that the operand is
-    /// evaluated once.
+    /// Compiles CASE. Of WHENs that may fail, those behind the one that holds are not evaluated, nor looked at.
     fn case(
         &mut self,
         operand: Option<&Expr>,
@@ -356,10 +364,40 @@ impl<'c> Compiler<'c> {
         otherwise: Option<&[ProgramStatement]>,
         span: Span,
     ) -> Result<(), MysqlError> {
+        let is_plain = |expr: &Expr| matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Column(_));
+        match operand {
+            None => {
+                let branches = branches.iter().map(|(when, body)| (Cow::Borrowed(when), body));
+                self.branches(branches, otherwise, true)
+            }
+            Some(operand) if is_plain(operand) && !branches.iter().all(|(when, _)| is_plain(when)) => {
+                let number = |number: u64| Expr { kind: ExprKind::Literal(Literal::Integer(number)), span };
+                let equals = |when: &Expr| ExprKind::Case {
+                    operand: Some(Box::new(operand.clone())),
+                    branches: vec![(when.clone(), number(1))],
+                    otherwise: Some(Box::new(number(0))),
+                };
+                let condition = |when: &Expr| Cow::Owned(Expr { kind: equals(when), span });
+                let branches = branches.iter().map(|(when, body)| (condition(when), body));
+                self.branches(branches, otherwise, true)
+            }
+            Some(operand) => self.switch(operand, branches, otherwise, span),
+        }
+    }
+
+    /// Compiles CASE of an operand: an expression of the same form gives the number of the branch, so that the operand
+    /// is evaluated once.
+    fn switch(
+        &mut self,
+        operand: &Expr,
+        branches: &[(Expr, Vec<ProgramStatement>)],
+        otherwise: Option<&[ProgramStatement]>,
+        span: Span,
+    ) -> Result<(), MysqlError> {
         let number = |number: usize| Expr { kind: ExprKind::Literal(Literal::Integer(number as u64)), span };
         let whens = branches.iter().enumerate().map(|(at, (when, _))| (when.clone(), number(at))).collect();
         let kind = ExprKind::Case {
-            operand: operand.cloned().map(Box::new),
+            operand: Some(Box::new(operand.clone())),
             branches: whens,
             otherwise: Some(Box::new(number(branches.len()))),
         };

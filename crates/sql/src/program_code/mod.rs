@@ -24,5 +24,5 @@ pub(crate) use code::{Code, Condition, Slot, StatementCode, StepKind};
 pub(crate) use compile::{CompileContext, compile};
 pub(crate) use kept::{KeptPrograms, StepPlans};
 pub(crate) use shared::SharedPrograms;
-pub(crate) use trigger_rights::TriggerRights;
+pub(crate) use trigger_rights::{TriggerRights, check_columns};
 pub(crate) use triggers::{RowColumn, TableTriggers, Trigger, When};

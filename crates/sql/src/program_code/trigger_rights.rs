@@ -7,7 +7,7 @@ use crate::accounts::{Access, Privilege, Privileges};
 use leafline_planner::Authority;
 use leafline_syntax::LexMode;
 use leafline_syntax::lexer::{Symbol, Token, TokenKind, tokenize};
-use leafline_table::ProgramDef;
+use leafline_table::{ProgramDef, TableDef};
 use leafline_types::MysqlError;
 
 /// The columns that a trigger reads and assigns.
@@ -59,6 +59,30 @@ impl TriggerRights {
             None => Ok(()),
         }
     }
+}
+
+/// Checks that the table has each column of OLD and NEW that a trigger's body names.
+///
+/// # Errors
+/// 1054.
+pub(crate) fn check_columns((text, mode): (&str, LexMode), table: &TableDef) -> Result<(), MysqlError> {
+    let tokens = tokenize(text, mode);
+    let word = |at: usize, word: &str| {
+        tokens.get(at).is_some_and(|token: &Token| token.span.text(text).eq_ignore_ascii_case(word))
+    };
+    let body = (1..tokens.len()).find(|at| word(at - 1, "EACH") && word(*at, "ROW")).unwrap_or(0);
+    for (at, three) in tokens.windows(3).enumerate().skip(body) {
+        // A table of a database may have one of these names.
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        let is_table = before.is_some_and(|before| before.kind == TokenKind::Symbol(Symbol::Dot));
+        let Some(column) = column(text, three).filter(|_| !is_table) else { continue };
+        if !table.columns.iter().any(|known| known.name.to_lowercase() == column) {
+            let row = three.first().and_then(|row| name(text, row)).unwrap_or_default().to_uppercase();
+            let written = three.last().and_then(|column| name(text, column)).unwrap_or(column);
+            return Err(MysqlError::unknown_column(&written, row));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the column, in lower case, of three tokens that are `OLD.column` or `NEW.column`.

@@ -50,7 +50,7 @@ impl Session {
             suspended: None,
             several_results: false,
             out_parameters: None,
-            execute_variables: None,
+            executed: None,
         }
     }
 

@@ -42,6 +42,7 @@ pub(crate) use now::Now;
 pub(crate) use outcome::shown_value;
 pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
 pub use pieces::{Cut, QueryPieces};
+use prepared::Executed;
 pub use prepared::Prepared;
 pub(crate) use program_step::{CallingStatement, ProgramStep, SuspendedProgram};
 pub use state_changes::StateChange;
@@ -109,8 +110,8 @@ pub struct Session {
     pub(crate) several_results: bool,
     /// The OUT parameters of the last prepared CALL: their numbers, and their values as a row.
     out_parameters: Option<(Vec<usize>, RowSet)>,
-    /// The user variables of the EXECUTE that runs.
-    pub(crate) execute_variables: Option<Vec<String>>,
+    /// The EXECUTE that runs.
+    executed: Option<Executed>,
 }
 
 impl Instance {
@@ -198,7 +199,7 @@ impl Session {
             suspended: None,
             several_results: false,
             out_parameters: None,
-            execute_variables: None,
+            executed: None,
         }
     }
 
@@ -365,7 +366,9 @@ impl Session {
     /// Notes the counts of a statement without rows.
     fn note_done(&mut self, done: &mut Done) {
         self.statement.running.affected = done.affected;
-        self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
+        if !std::mem::take(&mut self.statement.keeps_row_count) {
+            self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
+        }
         if done.last_insert_id == 0
             && let Some(told) = self.statement.told_insert_id
         {

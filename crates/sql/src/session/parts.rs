@@ -57,6 +57,8 @@ pub(crate) struct CurrentStatement {
     pub(super) unhinted: Option<Box<Settings>>,
     /// The argument of `LAST_INSERT_ID(value)` in the statement.
     pub(crate) told_insert_id: Option<u64>,
+    /// Whether ROW_COUNT() stays what the statement before made it: after GET DIAGNOSTICS.
+    pub(crate) keeps_row_count: bool,
     /// The resource groups in which the statement runs.
     pub(super) groups: StatementGroups,
     /// Whether the statement may set user variables: in its expressions, or in stored functions and triggers.
@@ -86,6 +88,7 @@ impl CurrentStatement {
             running: StatementAccounting::over(),
             unhinted: None,
             told_insert_id: None,
+            keeps_row_count: false,
             sets_variables: false,
             is_in_program: false,
             has_set: false,

@@ -35,9 +35,9 @@ pub struct Prepared {
 }
 
 #[derive(Clone)]
-pub(super) struct Entry {
-    pub(super) sql: Arc<str>,
-    pub(super) statement: Arc<Statement>,
+pub(crate) struct Entry {
+    pub(crate) sql: Arc<str>,
+    pub(crate) statement: Arc<Statement>,
     pub(super) command: Command,
     diagnostics: Diagnostics,
     /// True if the statement is bound and planned, so that running its plan counts it.
@@ -46,6 +46,29 @@ pub(super) struct Entry {
     pub(super) planned: Option<Arc<Planned>>,
     /// Estimated memory, bytes.
     bytes: usize,
+    /// Each CALL that EXECUTE has begun holds it: the statement is neither run nor replaced meanwhile.
+    pub(crate) calls: Arc<()>,
+}
+
+impl Entry {
+    /// Checks that no CALL of the statement runs.
+    ///
+    /// # Errors
+    /// 1444 if the statement is a CALL that runs.
+    fn check_unused(&self) -> Result<(), MysqlError> {
+        match Arc::strong_count(&self.calls) {
+            1 => Ok(()),
+            _ => Err(MysqlError::prepared_recursion()),
+        }
+    }
+}
+
+/// An EXECUTE that runs a CALL.
+pub(crate) struct Executed {
+    /// The user variables of USING.
+    pub(crate) using: Vec<String>,
+    /// The mark that the call holds until it ends.
+    pub(crate) call: Arc<()>,
 }
 
 #[derive(Default)]
@@ -99,6 +122,7 @@ impl Session {
             is_planned: planned.is_some(),
             planned: None,
             bytes,
+            calls: Arc::default(),
         };
         self.kept.prepared.bytes += bytes;
         self.kept.prepared.entries.insert(id, Arc::new(entry));
@@ -245,7 +269,8 @@ impl Session {
     pub(crate) fn prepare_named(&mut self, name: &str, sql: &str) -> Result<(), MysqlError> {
         self.count_protocol_command(Command::StmtPrepare);
         let key = name.to_lowercase();
-        if let Some(old) = self.kept.prepared.names.remove(&key) {
+        if let Some(old) = self.kept.prepared.names.get(&key).copied() {
+            self.check_unused(old)?;
             self.close_prepared(old);
         }
         let statement = self.parse(sql)?;
@@ -254,35 +279,53 @@ impl Session {
         Ok(())
     }
 
+    /// Checks that no CALL of the statement runs.
+    ///
+    /// # Errors
+    /// 1444.
+    fn check_unused(&self, id: u32) -> Result<(), MysqlError> {
+        self.kept.prepared.entries.get(&id).map_or(Ok(()), |entry| entry.check_unused())
+    }
+
     /// EXECUTE of a statement that PREPARE has named.
-    pub(crate) fn execute_named(&mut self, name: &str, parameters: &[Value]) -> Result<Outcome, MysqlError> {
+    pub(crate) fn execute_named(
+        &mut self,
+        name: &str,
+        using: &[String],
+        parameters: &[Value],
+    ) -> Result<Outcome, MysqlError> {
         self.count_protocol_command(Command::StmtExecute);
         let found = self.kept.prepared.names.get(&name.to_lowercase()).copied();
         let entry = found.and_then(|id| Some((id, self.kept.prepared.entries.get(&id)?.clone())));
         let Some((id, entry)) = entry else {
             return Err(MysqlError::unknown_statement_handler(name, "EXECUTE"));
         };
+        entry.check_unused()?;
         if entry.is_planned {
             self.count_command(entry.command, false);
         }
-        self.run_prepared(id, &entry, parameters)
+        self.executed = Some(Executed { using: using.to_vec(), call: entry.calls.clone() });
+        let outcome = self.run_prepared(id, &entry, parameters);
+        self.executed = None;
+        outcome
     }
 
     /// Whether PREPARE has given the name to a CALL.
     pub(crate) fn is_prepared_call(&self, name: &str) -> bool {
         self.prepared_statement(name)
-            .is_ok_and(|(_, statement)| matches!(statement.kind, StatementKind::Call(_)))
+            .is_ok_and(|entry| matches!(entry.statement.kind, StatementKind::Call(_)))
     }
 
-    /// The text and the tree of a statement that PREPARE has named.
+    /// A statement that PREPARE has named, for EXECUTE.
     ///
     /// # Errors
-    /// 1243 if there is none.
-    pub(crate) fn prepared_statement(&self, name: &str) -> Result<(Arc<str>, Arc<Statement>), MysqlError> {
+    /// 1243 if there is none, 1444 if it is a CALL that runs.
+    pub(crate) fn prepared_statement(&self, name: &str) -> Result<Arc<Entry>, MysqlError> {
         let found = self.kept.prepared.names.get(&name.to_lowercase());
         let entry = found.and_then(|id| self.kept.prepared.entries.get(id));
         let entry = entry.ok_or_else(|| MysqlError::unknown_statement_handler(name, "EXECUTE"))?;
-        Ok((entry.sql.clone(), entry.statement.clone()))
+        entry.check_unused()?;
+        Ok(entry.clone())
     }
 
     /// DEALLOCATE PREPARE.
@@ -290,6 +333,7 @@ impl Session {
         self.count_protocol_command(Command::StmtClose);
         match self.kept.prepared.names.get(&name.to_lowercase()).copied() {
             Some(id) => {
+                self.check_unused(id)?;
                 self.close_prepared(id);
                 Ok(())
             }

@@ -5,6 +5,7 @@
 //! parameters, which [`ProgramStep`] names. CALL gives a result for each query of the procedure: between two
 //! of them the program is suspended.
 
+use super::prepared::Executed;
 use super::running::StatementAccounting;
 use super::{Outcome, RowStream, Session};
 use crate::program_code::StatementCode;
@@ -260,9 +261,9 @@ impl Session {
         self.out_parameters.as_ref().map_or(&[], |(numbers, _)| numbers)
     }
 
-    /// The user variables of EXECUTE .. USING, which take OUT parameters.
-    pub(crate) fn take_execute_variables(&mut self) -> Option<Vec<String>> {
-        self.execute_variables.take()
+    /// Takes the EXECUTE that runs a CALL: its user variables take OUT parameters.
+    pub(crate) fn take_executed(&mut self) -> Option<Executed> {
+        self.executed.take()
     }
 
     /// Ends the last statement, whose other results nobody wants.

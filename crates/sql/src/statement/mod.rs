@@ -243,10 +243,7 @@ impl Session {
             }
             K::Execute { name, using } => {
                 let values: Vec<Value> = using.iter().map(|name| self.user_variables.get(name).0).collect();
-                self.execute_variables = Some(using.clone());
-                let outcome = self.outside_program(|session| session.execute_named(&name.value, &values));
-                self.execute_variables = None;
-                outcome
+                self.outside_program(|session| session.execute_named(&name.value, using, &values))
             }
             K::Deallocate(name) => self.deallocate_named(&name.value).map(nothing),
             K::Do(expressions) => self.evaluate_all(expressions, with_parameters).map(nothing),

@@ -284,6 +284,7 @@ catalogue! {
     1441 "22008" ER_DATETIME_FUNCTION_OVERFLOW datetime_overflow(function) "Datetime function: {function} field overflow";
     1442 "HY000" ER_CANT_UPDATE_USED_TABLE_IN_SF_OR_TRG table_used_around(table) "Can't update table '{table}' in stored function/trigger because it is already used by statement which invoked this stored function/trigger.";
     1443 "HY000" ER_VIEW_PREVENT_UPDATE view_prevents_change(table, statement, target) "The definition of table '{table}' prevents operation {statement} on table '{target}'.";
+    1444 "HY000" ER_PS_NO_RECURSION prepared_recursion() "The prepared statement contains a stored routine call that refers to that same statement. It's not allowed to execute a prepared statement in such a recursive manner";
     1445 "HY000" ER_SP_CANT_SET_AUTOCOMMIT autocommit_in_function() "Not allowed to set autocommit from a stored function or trigger";
     1449 "HY000" ER_NO_SUCH_USER no_such_definer(user, host) "The user specified as a definer ('{user}'@'{host}') does not exist";
     1450 "HY000" ER_FORBID_SCHEMA_CHANGE change_of_schema(from, to) "Changing schema from '{from}' to '{to}' is not allowed.";

@@ -55,7 +55,7 @@ impl Triggers {
         self.0.as_ref().is_some_and(|triggers| triggers.assigns(event, column))
     }
 
-    /// Fires the triggers before a row is changed. They may change the new row.
+    /// Fires the triggers before a row is changed. They may change the new row; returns the columns that they assigned.
     ///
     /// # Errors
     /// Errors of the triggers.
@@ -65,7 +65,7 @@ impl Triggers {
         old: &[Value],
         new: &mut [Value],
         cx: &mut ChangeContext<'_, '_>,
-    ) -> Result<(), MysqlError> {
+    ) -> Result<Vec<usize>, MysqlError> {
         self.fire((TriggerTime::Before, event), old, new, cx)
     }
 
@@ -83,7 +83,7 @@ impl Triggers {
         if !self.has(TriggerTime::After, event) {
             return Ok(());
         }
-        self.fire((TriggerTime::After, event), old, &mut new.to_vec(), cx)
+        self.fire((TriggerTime::After, event), old, &mut new.to_vec(), cx).map(|_| ())
     }
 
     fn fire(
@@ -92,9 +92,9 @@ impl Triggers {
         old: &[Value],
         new: &mut [Value],
         cx: &mut ChangeContext<'_, '_>,
-    ) -> Result<(), MysqlError> {
+    ) -> Result<Vec<usize>, MysqlError> {
         let Some(triggers) = self.0.as_ref().filter(|triggers| triggers.has(when.0, when.1)) else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         let host = cx.programs.ok_or_else(|| MysqlError::internal("triggers where none can run"))?;
         let eval = &mut cx.statement.exec.eval;

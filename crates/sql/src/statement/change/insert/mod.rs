@@ -150,12 +150,28 @@ fn is_one_row(insert: &BoundInsert) -> bool {
     matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1)
 }
 
+/// Returns the value of a column that the statement does not name and that has no default.
+fn missing_value(
+    insert: &BoundInsert,
+    column: &leafline_table::ColumnDef,
+    cx: &mut StatementContext<'_>,
+) -> Result<Value, MysqlError> {
+    match &insert.view {
+        Some((database, view)) => {
+            cx.default_or(column, MysqlError::no_default_for_view_field(database, view))
+        }
+        None => cx.missing_value(column),
+    }
+}
+
 /// A running INSERT.
 pub(in crate::statement) struct RowInserter<'a> {
     pub(super) insert: &'a BoundInsert,
     pub(super) table: &'a Arc<TableDef>,
     /// Positions of the columns that the statement does not name, with a value for those without a default.
     omitted: Vec<(usize, Option<Value>)>,
+    /// Positions of those whose value a BEFORE trigger may give. A row in which none does fails.
+    given_by_triggers: Vec<usize>,
     /// The current row.
     pub(super) row: Vec<Value>,
     /// Columns of the row whose defaults are expressions. They wait until the other columns are known.
@@ -199,20 +215,18 @@ impl<'a> RowInserter<'a> {
         let triggers = Triggers::of(table, cx)?;
         cx.rules.null_waits = triggers.has(TriggerTime::Before, TriggerEvent::Insert)
             || triggers.has(TriggerTime::Before, TriggerEvent::Update);
-        let mut omitted = Vec::new();
+        let (mut omitted, mut given_by_triggers) = (Vec::new(), Vec::new());
         for (at, column) in table.columns.iter().enumerate() {
             if !insert.columns.contains(&at) {
                 // A column without a default gives one warning or error, not one for each row.
                 let has_none =
                     column.has_no_default() && !column.auto_increment && column.generated.is_none();
-                let missing = has_none.then(|| match &insert.view {
-                    // A trigger gives the column its value.
-                    _ if triggers.assigns(TriggerEvent::Insert, at) => Ok(implicit_default(column)?),
-                    Some((database, view)) => {
-                        let error = MysqlError::no_default_for_view_field(database, view);
-                        cx.default_or(column, error)
+                let missing = has_none.then(|| match triggers.assigns(TriggerEvent::Insert, at) {
+                    true => {
+                        given_by_triggers.push(at);
+                        implicit_default(column)
                     }
-                    None => cx.missing_value(column),
+                    false => missing_value(insert, column, cx),
                 });
                 omitted.push((at, missing.transpose()?));
             }
@@ -221,6 +235,7 @@ impl<'a> RowInserter<'a> {
             insert,
             table,
             omitted,
+            given_by_triggers,
             row: vec![Value::Null; table.columns.len()],
             late: Vec::new(),
             others: Vec::new(),
@@ -493,7 +508,12 @@ impl<'a> RowInserter<'a> {
         if let (Some(at), Some(zero)) = (asking, &zero) {
             self.set(at, zero.clone());
         }
-        self.triggers.before(TriggerEvent::Insert, &[], &mut self.row, cx)?;
+        let assigned = self.triggers.before(TriggerEvent::Insert, &[], &mut self.row, cx)?;
+        for at in self.given_by_triggers.iter().filter(|at| !assigned.contains(at)) {
+            if let Some((slot, column)) = self.row.get_mut(*at).zip(self.table.columns.get(*at)) {
+                *slot = missing_value(self.insert, column, cx)?;
+            }
+        }
         if let (Some(at), Some(zero)) = (asking, &zero)
             && self.row.get(at) == Some(zero)
         {
