@@ -180,12 +180,10 @@ impl Instance {
         };
         let accounts = Accounts::open(&engine, default_plugin)?;
         if let Err(error) = components::start(&engine, &mut globals) {
-            options.error_log.warning(format_args!(
-                "mysql.component cannot be read, so passwords are not validated: {error}"
-            ));
+            let why = format_args!("mysql.component cannot be read, so passwords are not validated: {error}");
+            options.error_log.warning(why);
         }
         let resource_groups = ResourceGroups::open(&engine);
-        let has_threads = used.store.background;
         let instance = Arc::new(Instance {
             engine,
             facts,
@@ -217,7 +215,7 @@ impl Instance {
         server::exempt(lent_bytes());
         instance.notice_restrictions();
         instance.apply_globals()?;
-        if has_threads {
+        if used.store.background {
             // The thread holds a weak reference, so that it does not keep the instance open.
             let weak = Arc::downgrade(&instance);
             let upkeep = upkeep::start(move || match weak.upgrade() {

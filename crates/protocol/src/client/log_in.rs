@@ -1,6 +1,7 @@
 //! The client's part of the handshake: TLS, both plugins, the switch between them, and compression.
 
-use super::{Client, ClientError, Duplex, MAX_PACKET, READ_BUFFER, auth, tls};
+use super::tls::{self, TlsRequest};
+use super::{Client, ClientError, Duplex, MAX_PACKET, READ_BUFFER, auth};
 use crate::capability as cap;
 use crate::command;
 use crate::compression::Algorithm;
@@ -11,7 +12,6 @@ use crate::handshake::{
 use crate::packet::PacketStream;
 use crate::reply::{self, read_error};
 use std::io;
-use std::path::Path;
 
 /// Capabilities that this client asks for if the server has them.
 const WANTED: u32 = cap::LONG_FLAG
@@ -62,18 +62,6 @@ impl Default for Login<'_> {
             attributes: &[],
         }
     }
-}
-
-/// Options of TLS.
-#[derive(Clone, Copy)]
-pub struct TlsRequest<'l> {
-    /// The host name that the server's certificate must have.
-    pub host: &'l str,
-    /// A file of certificates: the server's must be one of them or be signed by one. Without a file the client takes any
-    /// certificate, and connects in clear if the server offers no TLS.
-    pub authority: Option<&'l Path>,
-    /// The files of the client's own certificate and of its key, for servers that ask for one.
-    pub identity: Option<(&'l Path, &'l Path)>,
 }
 
 impl Client {

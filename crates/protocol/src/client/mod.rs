@@ -13,7 +13,8 @@ mod auth;
 mod log_in;
 mod tls;
 
-pub use log_in::{Login, TlsRequest};
+pub use log_in::Login;
+pub use tls::TlsRequest;
 
 use crate::bytes::Reader;
 use crate::capability as cap;

@@ -1,7 +1,7 @@
 //! TLS like that of MySQL's clients. The connection is always encrypted; the server's certificate is verified only if the user
 //! names a file of trusted certificates.
 
-use super::{Duplex, TlsRequest};
+use super::Duplex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -13,6 +13,18 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Options of TLS.
+#[derive(Clone, Copy)]
+pub struct TlsRequest<'l> {
+    /// The host name that the server's certificate must have.
+    pub host: &'l str,
+    /// A file of certificates: the server's must be one of them or be signed by one. Without a file the client takes any
+    /// certificate, and connects in clear if the server offers no TLS.
+    pub authority: Option<&'l Path>,
+    /// The files of the client's own certificate and of its key, for servers that ask for one.
+    pub identity: Option<(&'l Path, &'l Path)>,
+}
 
 /// Encrypts a connection from now on. The TLS handshake is made, and fails, when the connection is used.
 ///

@@ -10,7 +10,7 @@ use super::control::BuildControl;
 use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::error::{Result, TableError};
-use crate::index::entry::{DerivedFrom, for_each_entry};
+use crate::index::derived::{DerivedFrom, for_each_entry};
 use crate::index::words_entry::TextsOutside;
 use crate::limits::Limits;
 use crate::run::Sorter;

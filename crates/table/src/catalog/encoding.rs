@@ -22,8 +22,6 @@
 
 use super::column::{ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, StoredColumn, column_layout};
 use super::definition::{ForeignKeyDef, Organisation, TableDef, TableId, TableOptions};
-use super::fulltext;
-use super::fulltext::WordsSpec;
 use super::histogram;
 use super::index_def::{IndexDef, IndexKind, IndexPart, Packing};
 use super::packing::{decode_choice, encode_choice};
@@ -32,6 +30,8 @@ use super::row::CatalogRow;
 use super::stored_partitions::{PartitionRows, partition_rows};
 use super::type_code::{ENUM, SET, UNSIGNED, ZEROFILL, type_code, type_of_code};
 use super::view::{CheckOption, ViewAlgorithm, ViewDef};
+use super::words_spec;
+use super::words_spec::WordsSpec;
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
 use leafline_storage::{PageNo, SegmentId};
@@ -290,7 +290,7 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
     out.u8(flag(index.invisible, INVISIBLE_INDEX) | flag(index.for_foreign_key, FOR_FOREIGN_KEY));
     out.u8(index.packing.encode());
     if let Some(words) = &index.words {
-        fulltext::encode(words, &mut out);
+        words_spec::encode(words, &mut out);
     }
     out.finish()
 }
@@ -439,7 +439,7 @@ pub(super) fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
         return Err(from.damaged("an index has flags that are not known"));
     }
     let words = match kind {
-        IndexKind::Words => Some(Arc::new(fulltext::decode(&mut from)?)),
+        IndexKind::Words => Some(Arc::new(words_spec::decode(&mut from)?)),
         _ => None,
     };
     from.end()?;

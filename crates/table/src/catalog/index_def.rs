@@ -9,7 +9,7 @@
 //! columns. The table's [`Organisation`](super::Organisation) decides whether the clustered key is the primary key.
 
 use super::column::{ColumnDef, entry_column};
-use super::fulltext::WordsSpec;
+use super::words_spec::WordsSpec;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::Collation;

@@ -31,6 +31,7 @@ mod stored_programs;
 mod type_code;
 mod unstored;
 mod view;
+mod words_spec;
 
 pub use altered_keys::ForeignKeyChanges;
 pub(crate) use altered_keys::{KeyAlteration, rename_in};
@@ -43,7 +44,7 @@ pub use definition::{
 pub(crate) use encoding::CHANGE_BUFFER;
 pub use foreign_key::foreign_key_names;
 pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
-pub use fulltext::{FulltextSpec, WordsSpec};
+pub use fulltext::FulltextSpec;
 pub use implicit_default::implicit_default;
 pub use index_def::{
     HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, Packing, PhysicalColumn, ROW_ID_BYTES,
@@ -65,3 +66,4 @@ pub use spec::{ForeignKeySpec, IndexSpec, IndexSpecKind, IndexSpecPart, TableSpe
 pub(crate) use spec::{IndexDraft, TableDraft, check_name};
 pub use stored::{MAX_ROW_VERSIONS, is_extended};
 pub use view::{CheckOption, ViewAlgorithm, ViewDef};
+pub use words_spec::WordsSpec;

@@ -3,9 +3,10 @@
 
 use super::column::{CheckDef, ColumnDef, GeneratedKind, StoredColumn};
 use super::definition::{Organisation, TableDef, TableOptions};
-use super::fulltext::{FulltextSpec, WordsSpec};
+use super::fulltext::FulltextSpec;
 use super::index_def::{HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY};
 use super::partition_scheme::PartitionScheme;
+use super::words_spec::WordsSpec;
 use crate::error::Result;
 use crate::limits::Limits;
 use leafline_types::words::ReferentialAction;

@@ -9,9 +9,8 @@ use super::parallel::in_parallel;
 use super::{Check, CheckDepth};
 use crate::catalog::IndexDef;
 use crate::error::Result;
-use crate::index::entry::{
-    DerivedFrom, describe_entry, entry_of_row, for_each_entry, read_row, unique_prefix,
-};
+use crate::index::derived::{DerivedFrom, for_each_entry};
+use crate::index::entry::{describe_entry, entry_of_row, read_row, unique_prefix};
 use crate::read::{EntryStep, ReadView};
 use leafline_btree::{Direction, LeavesByPage, NodeProgress, Tree};
 use leafline_types::OverflowRef;

@@ -4,14 +4,13 @@
 //! on pages, in the log). Secondary entries are always derived from the second form. Commits, snapshots of old
 //! versions, builds and checks thus share one derivation.
 
-use super::words_entry::{self, locator_of_key, word_of_key};
+use super::words_key::{locator_of_key, word_of_key};
 use crate::catalog::{IndexDef, IndexPart, LocatorMap, ROW_ID_BYTES, TableDef};
 use crate::error::{Result, TableError};
 use crate::key_text::{KeyText, PartText};
 use crate::limits::Limits;
 use leafline_types::convert::to_text;
 use leafline_types::{KeyPart, OverflowRef, SqlType, Value, decode_value, skip_part};
-use std::cmp::Ordering;
 use std::ops::Range;
 
 /// The key and payload of an entry of some index.
@@ -56,75 +55,6 @@ pub(crate) fn read_row(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<V
         }
     }
     Ok(outside.into_iter().map(|(_, reference)| reference).collect())
-}
-
-/// A row from which entries are derived.
-#[derive(Clone, Copy)]
-pub(crate) struct DerivedFrom<'r> {
-    pub(crate) key: &'r [u8],
-    pub(crate) payload: &'r [u8],
-    /// The texts that are stored outside it (`words_entry::texts_outside`).
-    pub(crate) outside: &'r [(usize, Vec<u8>)],
-}
-
-/// Calls `f` with each entry of `index` for a row.
-pub(crate) fn for_each_entry(
-    table: &TableDef,
-    index: &IndexDef,
-    row: DerivedFrom<'_>,
-    f: &mut dyn FnMut(Entry) -> Result<()>,
-) -> Result<()> {
-    match &index.words {
-        Some(rules) => {
-            words_entry::for_each_entry(table, (index, rules), (row.key, row.payload), row.outside, f)
-        }
-        None => f(entry_of_row(table, index, row.key, row.payload)?),
-    }
-}
-
-/// Makes all entries of `index` for a row.
-pub(crate) fn entries_of_row(table: &TableDef, index: &IndexDef, row: DerivedFrom<'_>) -> Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for_each_entry(table, index, row, &mut |entry| {
-        entries.push(entry);
-        Ok(())
-    })?;
-    // The entries of a row come in the order of words, which is that of the index.
-    debug_assert!(entries.is_sorted_by(|a, b| a.key < b.key));
-    Ok(entries)
-}
-
-/// The changes of an index that turn the entries of one row into those of another. Both are in the order of the index. `removed` and
-/// `put` are called in this order, too.
-pub(crate) fn differences(
-    old: Vec<Entry>,
-    new: Vec<Entry>,
-    change: &mut dyn FnMut(EntryChange) -> Result<()>,
-) -> Result<()> {
-    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
-    loop {
-        let order = match (old.peek(), new.peek()) {
-            (None, None) => return Ok(()),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(old), Some(new)) => old.key.cmp(&new.key),
-        };
-        let before = if order.is_le() { old.next() } else { None };
-        let after = if order.is_ge() { new.next() } else { None };
-        match (before, after) {
-            (Some(before), None) => change(EntryChange::Remove(before.key))?,
-            (before, Some(after)) if before.as_ref() != Some(&after) => change(EntryChange::Put(after))?,
-            _ => {}
-        }
-    }
-}
-
-/// A change of an index.
-pub(crate) enum EntryChange {
-    /// Removes the entry with this key.
-    Remove(Vec<u8>),
-    /// Puts an entry, instead of the one with its key if there is one.
-    Put(Entry),
 }
 
 /// Makes the entry of `index`, which is no FULLTEXT index, for the row with this clustered key and payload.

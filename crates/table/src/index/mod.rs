@@ -1,8 +1,10 @@
 //! Clustered, unique and secondary indexes: the derivation of a row's entries, and the way from an entry back to its
 //! row.
 
+pub(crate) mod derived;
 pub(crate) mod entry;
 pub(crate) mod words_entry;
+pub(crate) mod words_key;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
