@@ -59,9 +59,8 @@ pub fn query(g: &mut Generator) -> String {
         2 => format!("SELECT DISTINCT g(id, {text}) FROM t2 ORDER BY 1"),
         3 => "SELECT * FROM v1 ORDER BY id".to_owned(),
         4 => format!("SELECT id, called FROM v1 WHERE called > {id} ORDER BY id"),
-        5 => format!(
-            "SELECT id, (SELECT MAX(f(y.a, x.id)) FROM t2 y WHERE y.id <= x.id) FROM t1 x ORDER BY id"
-        ),
+        5 => "SELECT id, (SELECT MAX(f(y.a, x.id)) FROM t2 y WHERE y.id <= x.id) FROM t1 x ORDER BY id"
+            .to_owned(),
         6 => format!("SELECT f(1, {id}) UNION SELECT g({id}, a) FROM t2 ORDER BY 1"),
         7 => {
             format!("SELECT d.k, COUNT(*) FROM (SELECT f(id, {id}) AS k FROM t2) d GROUP BY d.k ORDER BY d.k")

@@ -74,7 +74,10 @@ pub struct Postings<'q> {
     is_sorted: bool,
 }
 
-/// What is known about a document.
+/// A function that takes a document and what is known about it.
+pub type EachDocument<'f, E> = dyn FnMut(&[u8], Known<'_>) -> Result<(), E> + 'f;
+
+/// The knowledge of a document.
 #[derive(Clone, Copy, Debug)]
 pub enum Known<'f> {
     /// Everything.
@@ -172,15 +175,16 @@ impl<'q> Postings<'q> {
     /// The bytes that the lists take.
     pub fn memory(&self) -> usize {
         let of_list = |list: &List| list.bytes.capacity() + list.postings.capacity() * size_of::<Posting>();
-        let of_read = |document: &Box<[u8]>| document.len() + 64 + 8 * self.lists.len();
-        self.lists.iter().map(of_list).sum::<usize>() + self.read.keys().map(of_read).sum::<usize>()
+        let of_read = |document: &[u8]| document.len() + 64 + 8 * self.lists.len();
+        self.lists.iter().map(of_list).sum::<usize>()
+            + self.read.keys().map(|document| of_read(document)).sum::<usize>()
     }
 
     /// Calls `f` with each document that has a word of the query, in ascending order, and with what is known about it.
     ///
     /// # Errors
     /// Those of `f`.
-    pub fn for_each<E>(&mut self, f: &mut dyn FnMut(&[u8], Known<'_>) -> Result<(), E>) -> Result<(), E> {
+    pub fn for_each<E>(&mut self, f: &mut EachDocument<'_, E>) -> Result<(), E> {
         self.sort();
         let program = &self.query.program;
         let mut found = Found {

@@ -6,7 +6,7 @@ use super::secondary::build_secondaries;
 use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::error::Result;
-use crate::index::words_entry::TextsOutside;
+use crate::index::words_entry::ReadTexts;
 use crate::new_table::NewTrees;
 use crate::run::EntrySource;
 use leafline_types::Stage;
@@ -17,7 +17,7 @@ pub(crate) fn build_indexes(
     core: &Core,
     table: &TableDef,
     indexes: Vec<IndexDef>,
-    (rows, texts): (&mut dyn EntrySource, &dyn Fn(&[u8]) -> Result<TextsOutside>),
+    (rows, texts): (&mut dyn EntrySource, &ReadTexts<'_>),
     control: &BuildControl,
     new: &mut NewTrees,
 ) -> Result<Vec<IndexDef>> {

@@ -18,6 +18,9 @@ const MAX_WORD: usize = 1024;
 /// The texts of a row that are stored outside it, each with its column.
 pub(crate) type TextsOutside = Vec<(usize, Vec<u8>)>;
 
+/// Reads the texts outside a row, given its payload.
+pub(crate) type ReadTexts<'t> = dyn Fn(&[u8]) -> Result<TextsOutside> + 't;
+
 /// Returns whether one of some indexes is a FULLTEXT index of a column.
 pub(crate) fn is_indexed_text(indexes: &[Arc<IndexDef>], column: usize) -> bool {
     let mut words = indexes.iter().filter(|index| index.is_words());

@@ -8,10 +8,9 @@ use super::patches::{OwnWritesRead, UnresolvedEntry};
 use super::row::spilled_row;
 use crate::error::Result;
 use crate::index::derived::{DerivedFrom, entries_of_row};
-use crate::index::entry::{entry_of_row, locator_of_entry};
+use crate::index::entry::{Entry, entry_of_row, locator_of_entry};
 use crate::write_set::OverlayEntry as Patch;
 use leafline_btree::Direction;
-use std::collections::BTreeMap;
 
 /// The maximum number of own writes read at once.
 const MAX_OWN: usize = 256;
@@ -117,7 +116,7 @@ impl EntryCursor {
         fetch_rows(&self.view.core, &self.table, &self.view.snapshot, locators, &[], &mut |at, row| {
             rows.extend(row.map(|row| (at, row.key.to_vec(), row.payload.to_vec())));
         })?;
-        let mut last: Option<(Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>)> = None;
+        let mut last: Option<(Vec<u8>, Vec<Entry>)> = None;
         for (at, key, payload) in rows {
             let entries = match last.take().filter(|(of, _)| *of == key) {
                 Some((_, entries)) => entries,
@@ -125,13 +124,14 @@ impl EntryCursor {
                     let outside =
                         self.view.texts_outside(&self.table, std::slice::from_ref(&self.index), &payload)?;
                     let row = DerivedFrom { key: &key, payload: &payload, outside: &outside };
-                    let entries = entries_of_row(&self.table, &self.index, row)?.into_iter();
-                    entries.map(|entry| (entry.key, entry.payload)).collect()
+                    entries_of_row(&self.table, &self.index, row)?
                 }
             };
             let place = places.get(at).and_then(|place| visited.get(*place as usize));
             if let Some(patch) = place.and_then(|place| patches.get_mut(*place)) {
-                patch.state = entries.get(&patch.key).map(|payload| payload.as_slice().into());
+                let found = entries.binary_search_by(|entry| entry.key.cmp(&patch.key));
+                let found = found.ok().and_then(|at| entries.get(at));
+                patch.state = found.map(|entry| entry.payload.as_slice().into());
             }
             last = Some((key, entries));
         }
