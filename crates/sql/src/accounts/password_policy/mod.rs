@@ -79,7 +79,7 @@ pub struct PasswordPolicy {
     /// `validate_password.changed_characters_percentage`.
     pub changed_percentage: u64,
     /// `validate_password.dictionary_file`; empty for none. Setting the variable makes a new text, by which
-    /// [`PasswordValidation::follow`] knows that it has to read the file again.
+    /// `PasswordValidation::follow` knows that it has to read the file again.
     pub dictionary_file: Arc<str>,
 }
 
