@@ -132,8 +132,8 @@ class Fts5:
 
     def build(self):
         def work():
-            self.db.execute("CREATE VIRTUAL TABLE body USING fts5(body, content = 'docs', content_rowid = 'id')")
-            self.db.execute("INSERT INTO body (body) VALUES ('rebuild')")
+            self.db.execute("CREATE VIRTUAL TABLE words USING fts5(body, content = 'docs', content_rowid = 'id')")
+            self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")
 
         return self.measured(work)
 
@@ -166,9 +166,9 @@ class Query:
 def queries(words):
     together = pairs(words)
     count = "SELECT COUNT(*) FROM docs WHERE MATCH (body) AGAINST ('{}' IN BOOLEAN MODE)"
-    count5 = "SELECT COUNT(*) FROM body WHERE body MATCH '{}'"
+    count5 = "SELECT COUNT(*) FROM words WHERE words MATCH '{}'"
     best = "SELECT id FROM docs WHERE MATCH (body) AGAINST ('{}') ORDER BY MATCH (body) AGAINST ('{}') DESC LIMIT 10"
-    best5 = "SELECT rowid FROM body WHERE body MATCH '{}' ORDER BY rank LIMIT 10"
+    best5 = "SELECT rowid FROM words WHERE words MATCH '{}' ORDER BY rank LIMIT 10"
     frequent = lambda n: (words[10 + 7 * n % 50],)
     rare = lambda n: (words[2000 + 37 * n],)
     two = lambda n: (words[20 + 7 * n % 50], words[300 + 11 * n])

@@ -1,5 +1,6 @@
 -- Stored programs of every kind, with what a dump may get wrong: quotes, comments, modes, character sets, definers, attributes, and
 -- triggers whose order is not that of their names. They work in MySQL, MariaDB and Leafline.
+SET NAMES utf8mb4;
 CREATE TABLE watched (id INT PRIMARY KEY AUTO_INCREMENT, a INT, note VARCHAR(200));
 CREATE TABLE log (n INT PRIMARY KEY AUTO_INCREMENT, what VARCHAR(200));
 INSERT INTO watched (a, note) VALUES (1, 'before triggers');

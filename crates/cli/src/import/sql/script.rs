@@ -159,15 +159,39 @@ impl<R: Read> Script<R> {
         Ok(())
     }
 
+    /// Takes a comment to the end of the line, or the end alone if the statement keeps no comments.
+    fn take_comment_line(&mut self, statement: &mut Vec<u8>) -> io::Result<()> {
+        match keeps_comments(statement) {
+            true => self.take_line(statement)?,
+            false => self.skip_line()?,
+        }
+        statement.push(b'\n');
+        Ok(())
+    }
+
     fn skip_comment(&mut self) -> io::Result<()> {
+        self.pass_comment(&mut |script, bytes| {
+            script.skip(bytes);
+            Ok(())
+        })
+    }
+
+    fn take_comment(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
+        self.pass_comment(&mut |script, bytes| {
+            script.take(bytes, into);
+            if into.len() > LONGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+        })
+    }
+
+    /// Calls `pass` with the number of the next bytes of a comment, again and again; it skips or takes them.
+    fn pass_comment(&mut self, pass: &mut dyn FnMut(&mut Self, usize) -> io::Result<()>) -> io::Result<()> {
         let first = self.line;
-        self.skip(2);
+        pass(self, 2)?;
         while !self.peek(2)?.is_empty() {
             if self.rest().starts_with(b"*/") {
-                self.skip(2);
-                return Ok(());
+                return pass(self, 2);
             }
-            self.skip(1);
+            pass(self, 1)?;
         }
         Err(io::Error::new(io::ErrorKind::UnexpectedEof, OpenComment(first)))
     }
@@ -195,14 +219,16 @@ impl<R: Read> Script<R> {
                     }
                     part = statement.len();
                 }
-                b'#' => self.skip_line()?,
-                b'-' if is_dashes(self.peek(3)?) => {
-                    self.skip_line()?;
-                    statement.push(b'\n');
-                }
+                b'#' => self.take_comment_line(&mut statement)?,
+                b'-' if is_dashes(self.peek(3)?) => self.take_comment_line(&mut statement)?,
                 b'/' if self.peek(4)?.starts_with(b"/*") && !is_executed(self.peek(4)?) => {
-                    self.skip_comment()?;
-                    statement.push(b' ');
+                    match keeps_comments(&statement) {
+                        true => self.take_comment(&mut statement)?,
+                        false => {
+                            self.skip_comment()?;
+                            statement.push(b' ');
+                        }
+                    }
                 }
                 0x80.. if charset.has_ascii_within() => self.take_character(charset, &mut statement)?,
                 byte => {
@@ -337,6 +363,12 @@ fn is_open(statement: &mut Vec<u8>, part: usize, mode: LexMode) -> bool {
     is_open
 }
 
+/// Whether a statement that begins like this keeps its comments, because it may define a stored program, whose text they belong to.
+fn keeps_comments(statement: &[u8]) -> bool {
+    let start = statement.trim_ascii_start();
+    start.get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"CREATE"))
+}
+
 /// Whether it begins a comment to the end of the line.
 fn is_dashes(start: &[u8]) -> bool {
     start.starts_with(b"--")
@@ -385,6 +417,11 @@ mod tests {
         ];
         assert_eq!(statements(script).unwrap(), expected.map(|(line, text)| (line, text.to_owned())));
         assert_eq!(statements("SELECT 'a").unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        // Comments are a part of stored programs.
+        let program = "CREATE FUNCTION f() RETURNS INT\nBEGIN -- it's ;\n  /* ; */ RETURN 1; # one;\nEND";
+        let script = format!("DELIMITER ;;\n{program};;\nSELECT 1 -- one\n;;");
+        let expected = [(2, program.to_owned()), (6, "SELECT 1 \n".to_owned())];
+        assert_eq!(statements(&script).unwrap(), expected);
         assert_eq!(statements(" -- only\n/* comments */ # and /*").unwrap(), []);
         for (script, line) in [(" -- only\n/* comments", 2), ("SELECT 1\n\n + /*; 2*", 3), ("/*", 1)] {
             let error = statements(script).unwrap_err();
