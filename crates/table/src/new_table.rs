@@ -12,7 +12,7 @@ use crate::overflow::part_bytes;
 use crate::trees::create_tree;
 use leafline_btree::{CommitTs, LeafFormat};
 use leafline_storage::{PageNo, SegmentId, Store};
-use leafline_types::{Collation, MysqlError, SqlType};
+use leafline_types::{Collation, SqlType};
 use std::sync::Arc;
 
 /// The trees made by a statement; freed unless the statement commits.
@@ -54,9 +54,6 @@ pub(crate) fn empty_table(
     new: &mut NewTrees,
 ) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
     let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &core.limits)?;
-    if is_private && draft.has_fulltext() {
-        return Err(MysqlError::fulltext_on_temporary_table().into());
-    }
     let clustered_key = draft.clustered_key().map(<[_]>::to_vec);
     let mut table = TableDef {
         id: TableId(core.counters.new_object()),

@@ -57,6 +57,9 @@ pub(super) fn create_table(
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
     let mut spec = specification(session, create, &database, selected)?;
     check_primary_key(session, &spec)?;
+    if create.temporary && !spec.fulltext.is_empty() {
+        return Err(MysqlError::fulltext_on_temporary_table());
+    }
     if let Some(by) = &create.partition_by {
         if create.temporary {
             return Err(MysqlError::partitioned_temporary_table());
@@ -122,6 +125,9 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
     if create.temporary {
         if spec.partitioning.is_some() {
             return Err(MysqlError::partitioned_temporary_table());
+        }
+        if !spec.fulltext.is_empty() {
+            return Err(MysqlError::fulltext_on_temporary_table());
         }
         session.create_own_table(&spec, None)?;
         return Ok(Done::default());
