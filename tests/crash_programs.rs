@@ -258,7 +258,7 @@ fn kill_within_triggers_procedures_and_events_leaves_whole_statements() {
         assert!(server.terminate());
     }
 
-    // What was due meanwhile runs at the start, once each.
+    // Each event that was due meanwhile runs once, at the start.
     let server = TestServer::start(directory.path(), &[]);
     let mut client = connect(&server);
     let waiting =

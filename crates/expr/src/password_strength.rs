@@ -10,7 +10,7 @@ pub trait PasswordStrength: Debug + Send + Sync {
     fn strength(&self, password: &str, users: [&str; 2]) -> i64;
 }
 
-/// What rates the passwords of a session.
+/// Rates the passwords of a session, by the policy in force.
 #[derive(Debug, Clone)]
 pub struct SharedPasswordStrength(pub Arc<dyn PasswordStrength>);
 

@@ -41,9 +41,9 @@ struct Place {
 /// Some tokens of a query, by their numbers.
 #[derive(Clone, Default, Debug)]
 struct TokenSet {
-    /// Those below 64.
+    /// A bit for each token below 64.
     first: u64,
-    /// Those from 64 on.
+    /// Whether the set has each token from 64 on.
     others: Vec<bool>,
 }
 

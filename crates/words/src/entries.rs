@@ -51,9 +51,9 @@ impl Weight {
 pub struct WordEntry<'e> {
     /// The key of the word; `None` in the list of all documents.
     pub word: Option<&'e [u8]>,
-    /// Its weight.
+    /// The class of the word's frequency.
     pub weight: Weight,
-    /// Frequency and positions.
+    /// The frequency and the positions, encoded as the module says.
     pub payload: &'e [u8],
 }
 
@@ -69,7 +69,7 @@ impl WordRules {
     /// Calls `f` with each entry of a document, in the order of their words. `columns` has the texts of all columns.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// The errors that `f` returns.
     pub fn for_each_entry<'t, E>(
         &self,
         columns: &[Option<&'t str>],

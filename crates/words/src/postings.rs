@@ -18,9 +18,9 @@ use std::ops::Range;
 /// The entries that a lookup finds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WordRange {
-    /// Those of a word, by its key.
+    /// The entries of a word, given the word's key.
     Word(Box<[u8]>),
-    /// Those of all words whose keys begin with these bytes.
+    /// The entries of all words whose keys begin with these bytes.
     Beginning(Box<[u8]>),
 }
 
@@ -69,7 +69,7 @@ pub struct Postings<'q> {
     query: &'q Query,
     columns: u64,
     lists: Vec<List>,
-    /// What the texts of documents say that were read.
+    /// The words and phrases found in the texts of documents that were read.
     read: BTreeMap<Box<[u8]>, Found>,
     is_sorted: bool,
 }
@@ -82,7 +82,7 @@ pub type EachDocument<'f, E> = dyn FnMut(&[u8], Known<'_>) -> Result<(), E> + 'f
 pub enum Known<'f> {
     /// Everything.
     Found(&'f Found),
-    /// Its text has to be read.
+    /// Too little: the text of the document has to be read.
     Unread,
 }
 
@@ -183,7 +183,7 @@ impl<'q> Postings<'q> {
     /// Calls `f` with each document that has a word of the query, in ascending order, and with what is known about it.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// The errors that `f` returns.
     pub fn for_each<E>(&mut self, f: &mut EachDocument<'_, E>) -> Result<(), E> {
         self.sort();
         let program = &self.query.program;

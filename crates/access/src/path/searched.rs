@@ -31,7 +31,7 @@ pub struct Scores {
     pub number: usize,
     /// Rows come in the order of descending scores, those with equal ones in the order of their locators.
     pub in_order: bool,
-    /// So many of the first rows are enough.
+    /// The number of rows that are enough, from the first on.
     pub most: Option<usize>,
     /// Rows that are not found come, too, with the score 0.
     pub all_rows: bool,

@@ -13,9 +13,9 @@ use leafline_types::Value;
 /// The names in a certificate, as OpenSSL writes them in one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CertificateNames {
-    /// Whose certificate it is.
+    /// The name of the certificate's owner.
     pub subject: String,
-    /// Who signed it.
+    /// The name of the authority that signed the certificate.
     pub issuer: String,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Frame {
     pub(crate) at: usize,
     /// The variables.
     pub(crate) slots: Vec<Value>,
-    /// Which variables were assigned; of triggers, and empty elsewhere.
+    /// Whether each variable was assigned; kept for triggers, and empty elsewhere.
     pub(crate) assigned: Vec<bool>,
     /// The open cursors.
     pub(crate) cursors: Vec<Option<OpenCursor>>,

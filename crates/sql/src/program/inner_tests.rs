@@ -381,10 +381,11 @@ fn changes_of_passwords_are_not_allowed_below_functions() {
     check(&mut s, &[("SELECT calls()", "E1445")]);
 }
 
-/// Runs `sql` while another transaction has changed the row 1 of `t` and commits soon.
-fn beside_a_change(s: &mut Session, sql: &str) -> String {
+/// Runs `sql` while another transaction has run `change` and commits soon.
+fn beside(s: &mut Session, change: &str, sql: &str) -> String {
     let mut other = s.instance().connect().unwrap();
-    all(&mut other, &["USE d", "BEGIN", "UPDATE t SET b = CONCAT(b, 'o') WHERE a = 1"]);
+    all(&mut other, &["USE d", "BEGIN"]);
+    run(&mut other, change);
     let commits = thread::spawn(move || {
         thread::sleep(Duration::from_millis(200));
         run(&mut other, "COMMIT")
@@ -392,6 +393,11 @@ fn beside_a_change(s: &mut Session, sql: &str) -> String {
     let result = run(s, sql);
     assert_eq!(commits.join().unwrap(), "ok");
     result
+}
+
+/// Runs `sql` while another transaction has changed the row 1 of `t`.
+fn beside_a_change(s: &mut Session, sql: &str) -> String {
+    beside(s, "UPDATE t SET b = CONCAT(b, 'o') WHERE a = 1", sql)
 }
 
 #[test]
@@ -431,18 +437,9 @@ fn a_statement_that_runs_again_has_set_no_variables() {
     }
 }
 
-/// Lets another transaction read the row 1 of `t` under a shared lock, copy it to `u`, and commit while `sql` waits for the row.
+/// Runs `sql` while another transaction has read the row 1 of `t` under a shared lock and copied it to `u`.
 fn beside_a_copy(s: &mut Session, sql: &str) -> String {
-    let mut other = s.instance().connect().unwrap();
-    all(&mut other, &["USE d", "BEGIN"]);
-    run(&mut other, "INSERT IGNORE INTO u SELECT * FROM t WHERE a = 1 LOCK IN SHARE MODE");
-    let commits = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(200));
-        run(&mut other, "COMMIT")
-    });
-    let result = run(s, sql);
-    assert_eq!(commits.join().unwrap(), "ok");
-    result
+    beside(s, "INSERT IGNORE INTO u SELECT * FROM t WHERE a = 1 LOCK IN SHARE MODE", sql)
 }
 
 #[test]
@@ -462,7 +459,7 @@ fn a_trigger_finds_the_row_that_was_copied_while_its_statement_waited() {
         ("SET transaction_isolation = 'REPEATABLE-READ', innodb_snapshot_isolation = ON", "", "ok"),
         ("SET innodb_snapshot_isolation = OFF", "", "ok"),
         ("SET innodb_snapshot_isolation = OFF", "SELECT 0 FROM t WHERE a = 2", "ok"),
-        // What was shown came from a snapshot without the copied row.
+        // The transaction has shown rows of a snapshot without the copied row.
         ("SET innodb_snapshot_isolation = ON", "SELECT 0 FROM t WHERE a = 2", "E1213"),
         ("SET SESSION transaction_isolation = 'READ-COMMITTED'", "SELECT 0 FROM t WHERE a = 2", "ok"),
     ];

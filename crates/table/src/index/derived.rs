@@ -42,8 +42,8 @@ pub(crate) fn entries_of_row(table: &TableDef, index: &IndexDef, row: DerivedFro
     Ok(entries)
 }
 
-/// The changes of an index that turn the entries of one row into those of another. Both are in the order of the index. `removed` and
-/// `put` are called in this order, too.
+/// Calls `change` with each change of an index that turns the entries of one row into those of another. Entries and changes are in
+/// the order of the index.
 pub(crate) fn differences(
     old: Vec<Entry>,
     new: Vec<Entry>,

@@ -18,6 +18,7 @@ const EVERY_ROW: u8 = 0;
 const WORD: u8 = 1;
 /// The byte behind a word.
 const END: u8 = 0;
+
 /// An entry of a word, taken apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordKey<'k> {

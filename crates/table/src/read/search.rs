@@ -28,9 +28,9 @@ const OWN_ROWS: usize = 256;
 /// A row that a search has found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MatchedRow {
-    /// Its clustered key.
+    /// The clustered key of the row.
     pub locator: Box<[u8]>,
-    /// Its score.
+    /// The score of the row.
     pub score: f32,
 }
 
