@@ -51,6 +51,8 @@ struct Level {
     items: Items,
     /// Slots and cells of `items` with whole keys.
     sum: Sum,
+    /// `sum` as it was before the first item and behind each one.
+    sums: Vec<Size>,
     held: Option<Closed>,
     written: bool,
 }
@@ -214,11 +216,13 @@ impl LeafCount {
 impl Level {
     fn new(shape: Shape, level: u8, lower: Vec<u8>) -> Level {
         let sum = Sum::new(shape, level);
-        Level { level, lower, items: Items::default(), sum, held: None, written: false }
+        let sums = vec![sum.total];
+        Level { level, lower, items: Items::default(), sum, sums, held: None, written: false }
     }
 
     fn push(&mut self, key: &[u8], payload: &[u8]) {
         self.sum.add(key, payload);
+        self.sums.push(self.sum.total);
         self.items.push(key, payload);
     }
 
@@ -245,7 +249,7 @@ impl Level {
         let lower = std::mem::replace(&mut self.lower, separator);
         let upper = lower.clone();
         let items = std::mem::replace(&mut self.items, rest);
-        self.sum = self.items.sum(shape, self.level, 0);
+        (self.sum, self.sums) = self.items.sums(shape, self.level);
         (self.held.replace(Closed { lower, items }), upper)
     }
 
@@ -255,7 +259,7 @@ impl Level {
     fn boundary(&self, shape: Shape, next: &[u8]) -> (usize, Vec<u8>) {
         let count = self.items.len();
         let window = (count / 16).max(1);
-        let sums = self.items.sums(shape, self.level);
+        let sums = &self.sums;
         let mut best: Option<(usize, usize)> = None;
         for at in (1..=count).rev() {
             let separator = self.separator(at, next);
@@ -288,7 +292,7 @@ impl Level {
         let mut all = std::mem::take(&mut held.items);
         let at_now = all.len();
         all.append(&self.items);
-        let sums = all.sums(shape, self.level);
+        let (_, sums) = all.sums(shape, self.level);
         let total = sums[all.len()];
         let capacity = policy::capacity(shape.page_size);
         let mut nearest: Vec<usize> = (1..=at_now).collect();
@@ -448,8 +452,9 @@ impl Items {
         rest
     }
 
-    /// Returns the sizes of the slots and cells before each item, with whole keys.
-    fn sums(&self, shape: Shape, level: u8) -> Vec<Size> {
+    /// Returns the size of the slots and cells of all items with whole keys, and the sizes before the first item and
+    /// behind each one.
+    fn sums(&self, shape: Shape, level: u8) -> (Sum, Vec<Size>) {
         let mut sums = Vec::with_capacity(self.len() + 1);
         let mut sum = Sum::new(shape, level);
         sums.push(sum.total);
@@ -457,7 +462,7 @@ impl Items {
             sum.add(self.key(item), self.payload(item));
             sums.push(sum.total);
         }
-        sums
+        (sum, sums)
     }
 
     /// Returns the size of the items from `at` on.

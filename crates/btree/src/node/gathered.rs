@@ -132,9 +132,19 @@ impl Values {
                 let value = self.get(index);
                 common_prefix(of_first, &value[value.len() - tail..])
             };
-            let kept = (1..count).map(kept_by).min().unwrap_or(0);
-            if kept > 0 && cost(tail, kept) < least {
-                (best, least) = ((tail, kept), cost(tail, kept));
+            let mut kept = if count > 1 { tail } else { 0 };
+            for index in 1..count {
+                kept = kept.min(kept_by(index));
+                if kept == 0 {
+                    break;
+                }
+            }
+            if kept == 0 {
+                continue;
+            }
+            let of_tail = cost(tail, kept);
+            if of_tail < least {
+                (best, least) = ((tail, kept), of_tail);
             }
         }
         best

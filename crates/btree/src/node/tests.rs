@@ -23,6 +23,19 @@ pub(super) fn redo(page: &mut [u8], record: &Record) -> Result<(), String> {
     TreeRedo.redo(record.kind, page, &record.payload).map_err(|error| error.reason)
 }
 
+#[test]
+fn common_prefixes_end_at_the_first_byte_that_differs() {
+    let mut random = SmallRng::seed_from_u64(seeds(1)[0]);
+    for _ in 0..10_000 {
+        let byte =
+            |random: &mut SmallRng| if random.random_range(0..16) == 0 { random.random() } else { 7u8 };
+        let [a, b] =
+            [(); 2].map(|()| (0..random.random_range(0..40)).map(|_| byte(&mut random)).collect::<Vec<u8>>());
+        let expected = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+        assert_eq!(common_prefix(&a, &b), expected, "{a:?} {b:?}");
+    }
+}
+
 fn formatted(page_size: usize, level: u8, lower: &[u8], upper: Option<&[u8]>) -> Vec<u8> {
     let mut page = vec![0; page_size];
     let mut builder = NodeBuilder::new(page_size, level, lower, upper).unwrap();
