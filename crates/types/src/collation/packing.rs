@@ -104,26 +104,37 @@ fn has_weights(weights: &'static Weights, s: &[u8], most: usize) -> bool {
 
 impl Packer<'_> {
     /// Writes runs from the front of `s` as long as each character of a run has one weight of one byte, and none is a
-    /// space under PAD SPACE. Returns the rest.
+    /// space under PAD SPACE. The last run may be shorter. Returns the rest.
     #[inline]
     fn plain_runs<'s>(&mut self, s: &'s [u8]) -> &'s [u8] {
-        let (runs, _) = s.as_chunks::<RUN>();
-        let space = if self.weights.pads { self.space } else { IGNORED };
+        let (runs, last) = s.as_chunks::<RUN>();
         let mut done = 0;
         for run in runs {
-            let mut codes = [0; RUN];
-            let mut is_plain = true;
-            for (code, byte) in codes.iter_mut().zip(run) {
-                *code = self.weights.ascii[usize::from(byte & 0x7f)];
-                is_plain &= *byte < 0x80 && *code != IGNORED && *code != LONG && *code != space;
-            }
-            if !is_plain {
-                break;
-            }
+            let Some(codes) = self.plain_codes(run) else { return &s[done..] };
             self.out.extend_from_slice(&codes);
             done += RUN;
         }
-        &s[done..]
+        match self.plain_codes(last) {
+            Some(codes) => {
+                self.out.extend_from_slice(&codes[..last.len()]);
+                &[]
+            }
+            None => last,
+        }
+    }
+
+    /// Returns the weights of the characters in `run`, of which there are at most [`RUN`]; `None` if one of them has not
+    /// one weight of one byte, or is a space under PAD SPACE.
+    #[inline]
+    fn plain_codes(&self, run: &[u8]) -> Option<[u8; RUN]> {
+        let space = if self.weights.pads { self.space } else { IGNORED };
+        let mut codes = [0; RUN];
+        let mut is_plain = true;
+        for (code, byte) in codes.iter_mut().zip(run) {
+            *code = self.weights.ascii[usize::from(byte & 0x7f)];
+            is_plain &= *byte < 0x80 && *code != IGNORED && *code != LONG && *code != space;
+        }
+        is_plain.then_some(codes)
     }
 
     /// Writes a weight of one byte.
@@ -196,6 +207,49 @@ impl Packer<'_> {
                 self.code(0xf0 | (v >> 18) as u8);
                 self.out.extend_from_slice(&[continuation(12), continuation(6), continuation(0)]);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Collation, testing};
+    use rand::Rng;
+
+    /// Packs the first level character by character, each through the tables of weights.
+    fn one_by_one(weights: &'static Weights, s: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let space = weights.ascii[usize::from(b' ')];
+        let mut packer = Packer { weights, space, spaces: 0, out: &mut out };
+        let mut rest = s;
+        while let Some((_, len)) = first_character(rest) {
+            let len = weights.beginning_len(rest, len);
+            packer.character(&rest[..len]);
+            rest = &rest[len..];
+        }
+        out
+    }
+
+    #[test]
+    fn plain_characters_pack_together_as_they_do_one_by_one() {
+        let mut rng = testing::rng("plain_runs");
+        let weighted: Vec<Collation> = Collation::ALL.into_iter().filter(|c| c.is_weighted()).collect();
+        for _ in 0..testing::iterations(40_000) {
+            let collation = weighted[rng.random_range(0..weighted.len())];
+            let Some(weights) = collation.weights() else { continue };
+            let character = |rng: &mut rand::rngs::SmallRng| match rng.random_range(0..30) {
+                0 => ['é', 'ß', ' ', '\0', '中', '가'][rng.random_range(0..6)],
+                1 => rng.random_range('\0'..='\u{7f}'),
+                _ => rng.random_range('0'..='z'),
+            };
+            let s: String = (0..rng.random_range(0..40)).map(|_| character(&mut rng)).collect();
+            if collation.charset().first_foreign(&s).is_some() {
+                continue;
+            }
+            let mut packed = Vec::new();
+            append_characters(weights, s.as_bytes(), &mut packed);
+            assert_eq!(packed, one_by_one(weights, s.as_bytes()), "{collation}: {s:?}");
         }
     }
 }
