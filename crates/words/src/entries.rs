@@ -14,14 +14,11 @@
 //!
 //! A document also has an entry without a word, weight and payload: the list of all documents.
 
-use crate::rules::WordRules;
-use std::collections::BTreeMap;
-
 /// Positions of more bytes are left out.
 pub const MAX_POSITION_BYTES: usize = 1000;
 
 /// The least frequency of the class of the most frequent words.
-const MANY: u32 = 17;
+pub(crate) const MANY: u32 = 17;
 
 /// The class of a word's frequency in a document. A class has twice the frequencies of the one behind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,62 +54,6 @@ pub struct WordEntry<'e> {
     pub payload: &'e [u8],
 }
 
-/// A word of a document.
-#[derive(Default)]
-struct Occurrences {
-    frequency: u32,
-    last: u64,
-    positions: Vec<u8>,
-}
-
-impl WordRules {
-    /// Calls `f` with each entry of a document, in the order of their words. `columns` has the texts of all columns.
-    ///
-    /// # Errors
-    /// The errors that `f` returns.
-    pub fn for_each_entry<'t, E>(
-        &self,
-        columns: &[Option<&'t str>],
-        f: &mut dyn FnMut(WordEntry<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut words: BTreeMap<Box<[u8]>, Occurrences> = BTreeMap::new();
-        let mut buffer = Vec::new();
-        let mut token_number = 0_u64;
-        for (column, text) in columns.iter().enumerate() {
-            self.for_each_token(text.unwrap_or_default(), &mut |token| {
-                token_number += 1;
-                let key = self.key(token, &mut buffer);
-                if !self.is_indexed(token, key) {
-                    return;
-                }
-                let position = token_number * columns.len() as u64 + column as u64;
-                let word = match words.get_mut(key) {
-                    Some(word) => word,
-                    None => words.entry(key.into()).or_default(),
-                };
-                word.frequency = word.frequency.saturating_add(1);
-                if word.positions.len() <= MAX_POSITION_BYTES {
-                    push_varint(position - word.last, &mut word.positions);
-                }
-                word.last = position;
-            });
-        }
-        f(WordEntry { word: None, weight: Weight(0), payload: &[] })?;
-        let mut payload = Vec::new();
-        for (word, Occurrences { frequency, positions, .. }) in &words {
-            payload.clear();
-            if *frequency >= MANY {
-                push_varint((*frequency).into(), &mut payload);
-            }
-            if positions.len() <= MAX_POSITION_BYTES {
-                payload.extend_from_slice(positions);
-            }
-            f(WordEntry { word: Some(word), weight: Weight::of(*frequency), payload: &payload })?;
-        }
-        Ok(())
-    }
-}
-
 /// Splits the payload of an entry into frequency and bytes of positions, which are none if they were left out. `None` if the payload
 /// is damaged.
 pub(crate) fn split_payload(weight: Weight, payload: &[u8]) -> Option<(u32, &[u8])> {
@@ -136,12 +77,19 @@ pub(crate) fn positions(mut bytes: &[u8], columns: u64) -> impl Iterator<Item = 
     })
 }
 
-fn push_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
+/// Encodes a number; returns its bytes, which are the first of `out`.
+pub(crate) fn put_varint(mut value: u64, out: &mut [u8; 10]) -> &[u8] {
+    let mut length = 0;
+    for byte in out.iter_mut() {
+        length += 1;
+        if value < 0x80 {
+            *byte = value as u8;
+            break;
+        }
+        *byte = value as u8 | 0x80;
         value >>= 7;
     }
-    out.push(value as u8);
+    &out[..length]
 }
 
 fn take_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {

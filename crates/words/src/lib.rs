@@ -10,12 +10,14 @@
 //! | [`query`] | a query, compiled to the steps that InnoDB's evaluation takes |
 //! | [`document`] | which words of a query a document contains, and its ranking |
 //! | [`entries`] | the words of a document as an index keeps them |
+//! | [`document_words`] | makes the entries of documents |
 //! | [`postings`] | evaluates a query with the entries of an index |
 //! | [`statistics`] | in how many documents the words of a query are |
 
 mod boolean;
 mod boolean_ngram;
 pub mod document;
+pub mod document_words;
 pub mod entries;
 mod marks;
 mod mode;
@@ -31,6 +33,7 @@ mod tests;
 pub mod tokens;
 
 pub use document::Found;
+pub use document_words::DocumentWords;
 pub use entries::{Weight, WordEntry};
 pub use mode::MatchMode;
 pub use postings::{DamagedEntry, Known, Postings, WordRange, frequency_of};

@@ -4,8 +4,8 @@
 
 use crate::stopwords::DEFAULT_STOPWORDS;
 use crate::tokens::{length, ngrams, words};
+use hashbrown::HashSet;
 use leafline_types::Collation;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The parser that takes a text apart.
@@ -112,10 +112,21 @@ impl WordRules {
 
     /// Returns whether the index contains a token of a text; `key` is the token's.
     pub fn is_indexed(&self, token: &str, key: &[u8]) -> bool {
+        self.may_be_indexed(token) && !self.is_stopword(key)
+    }
+
+    /// Returns whether the index contains a token unless its key is that of a [stopword](Self::is_stopword).
+    pub(crate) fn may_be_indexed(&self, token: &str) -> bool {
         match self.parser {
-            WordParser::Words { .. } => self.has_length(token) && !self.stop_keys.contains(key),
+            WordParser::Words { .. } => self.has_length(token),
             WordParser::Ngram(size) => !self.contains_stopword(token, size.into()),
         }
+    }
+
+    /// Returns whether the index leaves out the words with this key. N-grams are left out by their
+    /// [parts](Self::may_be_indexed).
+    pub(crate) fn is_stopword(&self, key: &[u8]) -> bool {
+        matches!(self.parser, WordParser::Words { .. }) && self.stop_keys.contains(key)
     }
 
     /// The maximum length of the key of a word in bytes.

@@ -15,6 +15,15 @@ fn query(text: &str, mode: MatchMode) -> Query {
     Query::new(text, mode, &rules()).unwrap()
 }
 
+/// The seed of a random test, which it prints.
+fn seed() -> u64 {
+    use rand::{Rng, SeedableRng};
+    let seed = std::env::var("LEAFLINE_SEED")
+        .map_or_else(|_| rand::rngs::SmallRng::from_os_rng().random(), |seed| seed.parse::<u64>().unwrap());
+    println!("LEAFLINE_SEED={seed}");
+    seed
+}
+
 /// Ranks each of some documents, each of several columns.
 fn ranked(query: &Query, documents: &[&[&str]]) -> Vec<f32> {
     let found: Vec<Found> = documents.iter().map(|columns| query.find(columns.iter().copied())).collect();
@@ -61,6 +70,102 @@ fn expanded(text: &str, mode: MatchMode) -> Query {
 fn words_are_letters_digits_marks_and_underscores() {
     let found: Vec<&str> = words("Don't stop_1, naïve \u{65}\u{301}t\u{e9} 日本語 a-b").collect();
     assert_eq!(found, ["Don", "t", "stop_1", "naïve", "e\u{301}té", "日本語", "a", "b"]);
+}
+
+#[test]
+fn words_are_the_runs_of_word_characters_of_any_text() {
+    use rand::{Rng, SeedableRng};
+    let mut rng = rand::rngs::SmallRng::seed_from_u64(seed());
+    for _ in 0..20_000 {
+        let character = |rng: &mut rand::rngs::SmallRng| match rng.random_range(0..4) {
+            0 => rng.random_range('\0'..='\u{7f}'),
+            1 => rng.random(),
+            2 => ['é', '\u{301}', '語', '、', '\u{a0}', '\u{1f600}'][rng.random_range(0..6)],
+            _ => rng.random_range('a'..='z'),
+        };
+        let text: String = (0..rng.random_range(0..24)).map(|_| character(&mut rng)).collect();
+        let runs = text.split(|c| !tokens::is_word_character(c)).filter(|word| !word.is_empty());
+        assert_eq!(words(&text).collect::<Vec<_>>(), runs.collect::<Vec<_>>(), "{text:?}");
+    }
+}
+
+/// The entries of a document as the module of entries describes them, made word by word.
+fn described(rules: &WordRules, columns: &[Option<&str>]) -> Vec<(Vec<u8>, Weight, Vec<u8>)> {
+    fn varint(mut value: u64, out: &mut Vec<u8>) {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+    let (mut words, mut number) = (BTreeMap::<Vec<u8>, Vec<u64>>::new(), 0);
+    for (column, text) in columns.iter().enumerate() {
+        rules.for_each_token(text.unwrap_or_default(), &mut |token| {
+            number += 1;
+            let key = rules.key(token, &mut Vec::new()).to_vec();
+            if rules.is_indexed(token, &key) {
+                words.entry(key).or_default().push(number * columns.len() as u64 + column as u64);
+            }
+        });
+    }
+    let entry = |(key, places): (Vec<u8>, Vec<u64>)| {
+        let (mut payload, mut positions, mut last) = (Vec::new(), Vec::new(), 0);
+        for place in &places {
+            varint(place - last, &mut positions);
+            last = *place;
+        }
+        if places.len() >= 17 {
+            varint(places.len() as u64, &mut payload);
+        }
+        if positions.len() <= entries::MAX_POSITION_BYTES {
+            payload.extend(positions);
+        }
+        (key, Weight::of(places.len() as u32), payload)
+    };
+    words.into_iter().map(entry).collect()
+}
+
+#[test]
+fn entries_of_documents_that_share_buffers_are_those_described() {
+    use rand::{Rng, SeedableRng};
+    let mut rng = rand::rngs::SmallRng::seed_from_u64(seed());
+    let collations = [
+        "utf8mb4_0900_ai_ci",
+        "utf8mb4_general_ci",
+        "utf8mb4_bin",
+        "utf8mb4_0900_as_cs",
+        "latin1_swedish_ci",
+    ];
+    let mut made = DocumentWords::default();
+    for round in 0..400 {
+        let parser = if round % 4 == 0 { WordParser::Ngram(2) } else { WORDS };
+        let collation = Collation::from_name(collations[rng.random_range(0..collations.len())]).unwrap();
+        let rules = WordRules::new(parser, collation, Stopwords::Default);
+        let most = [3, 40, 40, 400, 30_000][if round % 40 == 1 { 4 } else { rng.random_range(0..4) }];
+        let letters = rng.random_range(1..6);
+        let text = |rng: &mut rand::rngs::SmallRng| {
+            let mut text = String::new();
+            for _ in 0..rng.random_range(0..most) {
+                match rng.random_range(0..20) {
+                    0 => text.push_str("The "),
+                    1 => text.push('é'),
+                    2..7 => text.push(' '),
+                    _ => text.push(char::from(b'a' + rng.random_range(0..letters))),
+                }
+            }
+            text
+        };
+        let columns: Vec<String> = (0..rng.random_range(1..4)).map(|_| text(&mut rng)).collect();
+        let columns: Vec<Option<&str>> =
+            columns.iter().map(|text| Some(text.as_str()).filter(|text| !text.is_empty())).collect();
+        let mut found = Vec::new();
+        let add: Result<(), ()> = made.for_each_entry(&rules, &columns, &mut |entry| {
+            found.extend(entry.word.map(|word| (word.to_vec(), entry.weight, entry.payload.to_vec())));
+            Ok(())
+        });
+        add.unwrap();
+        assert_eq!(found, described(&rules, &columns), "round {round}");
+    }
 }
 
 #[test]
@@ -235,10 +340,10 @@ fn no_query_panics_and_every_document_is_ranked() {
 
 /// The entries of each document: word, weight, document, payload, in the order of an index.
 fn index_of(documents: &[Vec<String>], rules: &WordRules) -> Vec<(Vec<u8>, u8, u32, Vec<u8>)> {
-    let mut entries = Vec::new();
+    let (mut entries, mut words) = (Vec::new(), DocumentWords::default());
     for (number, columns) in (0_u32..).zip(documents) {
         let columns: Vec<Option<&str>> = columns.iter().map(|text| Some(text.as_str())).collect();
-        let add: Result<(), ()> = rules.for_each_entry(&columns, &mut |entry| {
+        let add: Result<(), ()> = words.for_each_entry(rules, &columns, &mut |entry| {
             if let Some(word) = entry.word {
                 entries.push((word.to_vec(), entry.weight.0, number, entry.payload.to_vec()));
             }
@@ -253,10 +358,7 @@ fn index_of(documents: &[Vec<String>], rules: &WordRules) -> Vec<(Vec<u8>, u8, u
 #[test]
 fn entries_say_of_a_document_as_much_as_its_text() {
     use rand::{Rng, SeedableRng};
-    let seed = std::env::var("LEAFLINE_SEED")
-        .map_or_else(|_| rand::rngs::SmallRng::from_os_rng().random(), |seed| seed.parse::<u64>().unwrap());
-    println!("LEAFLINE_SEED={seed}");
-    let mut rng = rand::rngs::SmallRng::seed_from_u64(seed);
+    let mut rng = rand::rngs::SmallRng::seed_from_u64(seed());
     let vocabulary =
         ["apple", "Apples", "ápple", "of", "the", "banana", "band", "x", "cherry", "cherry_pie", "ban"];
     let any = |rng: &mut rand::rngs::SmallRng| vocabulary[rng.random_range(0..vocabulary.len())];

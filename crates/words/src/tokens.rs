@@ -16,9 +16,47 @@ pub fn is_word_character(c: char) -> bool {
     }
 }
 
+/// For each ASCII character, whether it is part of a word.
+const ASCII: [bool; 128] = {
+    let mut ascii = [false; 128];
+    let mut at = 0;
+    while at < ascii.len() {
+        let byte = at as u8;
+        ascii[at] = byte == b'_' || byte.is_ascii_alphanumeric();
+        at += 1;
+    }
+    ascii
+};
+
 /// Iterates over the words of a text.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c| !is_word_character(c)).filter(|word| !word.is_empty())
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (_, from) = rest.split_at(run(rest, false));
+        let (word, behind) = from.split_at(run(from, true));
+        rest = behind;
+        (!word.is_empty()).then_some(word)
+    })
+}
+
+/// Returns the length in bytes of the longest beginning of a text whose characters are all parts of words, or none is.
+fn run(text: &str, of_words: bool) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match ASCII.get(usize::from(*byte)) {
+            Some(is_part) if *is_part == of_words => at += 1,
+            Some(_) => break,
+            None => {
+                let character = text.get(at..).and_then(|rest| rest.chars().next());
+                match character.filter(|c| is_word_character(*c) == of_words) {
+                    Some(character) => at += character.len_utf8(),
+                    None => break,
+                }
+            }
+        }
+    }
+    at
 }
 
 /// Iterates over the n-grams of `size` characters of a text.

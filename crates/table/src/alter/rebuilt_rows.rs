@@ -16,7 +16,7 @@ use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::derived::{DerivedFrom, for_each_entry};
 use crate::index::entry::{clustered_entry, row_id_of};
-use crate::index::words_entry::{TextsOutside, is_indexed_text, texts_outside};
+use crate::index::words_entry::{TextsOutside, WordEntries, is_indexed_text, texts_outside};
 use crate::limits::Limits;
 use crate::overflow;
 use crate::overflow::{bytes_of, bytes_outside, part_key, part_rows, parts, value_in_tree, values_of_row};
@@ -142,7 +142,9 @@ impl<'a> RebuiltRows<'a> {
         let outside = self.texts_of(new, trees, &payload)?;
         let row = DerivedFrom { key: &key, payload: &payload, outside: &outside };
         for (index, tree) in new.table.secondary().iter().zip(new.first + 1..) {
-            for_each_entry(&new.table, index, row, &mut |entry| changes.remove(tree, &entry.key))?;
+            for_each_entry(&new.table, index, row, &mut WordEntries::default(), &mut |entry| {
+                changes.remove(tree, entry.key)
+            })?;
         }
         if let Some(outside) = &new.outside {
             for (_, reference) in format.overflow(&payload)? {
@@ -189,8 +191,8 @@ impl<'a> RebuiltRows<'a> {
             texts.map(|(column, _)| (*column, bytes_outside(&values, *column).to_vec())).collect();
         let row = DerivedFrom { key: &entry.key, payload: &entry.payload, outside: &outside };
         for (index, tree) in new.table.secondary().iter().zip(new.first + 1..) {
-            for_each_entry(&new.table, index, row, &mut |entry| {
-                changes.put(tree, &entry.key, &entry.payload)
+            for_each_entry(&new.table, index, row, &mut WordEntries::default(), &mut |entry| {
+                changes.put(tree, entry.key, entry.payload)
             })?;
         }
         for (column, id) in &made.values {
@@ -224,6 +226,7 @@ impl<'a> RebuiltRows<'a> {
         let of_values = trees.get(new.of_values()).filter(|_| new.outside.is_some());
         let (mut rows, mut derived) = (Sum::default(), vec![Sum::default(); new.table.secondary().len()]);
         let mut value_parts = 0u64;
+        let mut words = WordEntries::default();
         let mut source = TreeSource::new(&built.tree);
         while let Some((key, payload)) = source.next()? {
             if rows.entries.is_multiple_of(STEP) {
@@ -232,8 +235,8 @@ impl<'a> RebuiltRows<'a> {
             let texts = self.texts_of(new, trees, payload)?;
             let row = DerivedFrom { key, payload, outside: &texts };
             for (index, sum) in new.table.secondary().iter().zip(&mut derived) {
-                for_each_entry(&new.table, index, row, &mut |entry| {
-                    sum.add(&entry.key, &entry.payload);
+                for_each_entry(&new.table, index, row, &mut words, &mut |entry| {
+                    sum.add(entry.key, entry.payload);
                     Ok(())
                 })?;
             }

@@ -94,7 +94,8 @@ impl Ddl {
         let references = (!unproven.is_empty())
             .then(|| References::new(&self.core, &Arc::new(changed.clone()), Some(table), &unproven))
             .transpose()?;
-        let mut proven = ConstraintCheck::new(table, IndexEntries::new(beside), target.check, references);
+        let mut proven =
+            ConstraintCheck::new(table, IndexEntries::new(beside, control.threads), target.check, references);
         let mut held = None;
         if let Some((switch, (sources, view))) = watched {
             proven.check_rows(table, &view, &control.cancel)?;

@@ -11,7 +11,7 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::derived::{DerivedFrom, for_each_entry};
-use crate::index::words_entry::TextsOutside;
+use crate::index::words_entry::{TextsOutside, WordEntries};
 use crate::limits::Limits;
 use crate::run::Sorter;
 use leafline_storage::Env;
@@ -58,6 +58,7 @@ pub(crate) struct EntrySorters {
     batch: RowBatch,
     batches: usize,
     own: Vec<Sorter>,
+    words: WordEntries,
     sender: Option<SyncSender<RowBatch>>,
     helpers: Vec<JoinHandle<Result<Vec<Sorter>>>>,
 }
@@ -91,44 +92,36 @@ impl Work {
         self.indexes.iter().map(|_| Sorter::new(&self.env, self.memory)).collect()
     }
 
-    fn sort(&self, batch: &RowBatch, sorters: &mut [Sorter]) -> Result<()> {
+    fn sort(&self, batch: &RowBatch, sorters: &mut [Sorter], words: &mut WordEntries) -> Result<()> {
+        let limits = &self.limits;
         batch.each(|row| {
             for (index, sorter) in self.indexes.iter().zip(&mut *sorters) {
-                push_entries(&self.table, index, &self.limits, sorter, row)?;
+                for_each_entry(&self.table, index, row, words, &mut |entry| match entry.fits(limits) {
+                    true => sorter.push(entry.key, entry.payload),
+                    false => Err(MysqlError::key_too_long(limits.max_key).into()),
+                })?;
             }
             Ok(())
         })
     }
 
     fn help(&self) -> Result<Vec<Sorter>> {
-        let mut sorters = self.sorters();
+        let (mut sorters, mut words) = (self.sorters(), WordEntries::default());
         while let Some(batch) = self.next_batch() {
-            if let Err(error) = self.sort(&batch, &mut sorters) {
+            if let Err(error) = self.sort(&batch, &mut sorters, &mut words) {
                 // Wakes a sender that waits for room, because this thread takes no more batches.
                 *self.batches.lock() = None;
                 return Err(error);
             }
         }
+        // Each thread sorts what it still has in memory, which the caller would sort alone.
+        sorters.iter_mut().for_each(Sorter::sort);
         Ok(sorters)
     }
 
     fn next_batch(&self) -> Option<RowBatch> {
         self.batches.lock().as_ref()?.recv().ok()
     }
-}
-
-/// Adds the entries of a row to the sorter of an index.
-fn push_entries(
-    table: &TableDef,
-    index: &IndexDef,
-    limits: &Limits,
-    sorter: &mut Sorter,
-    row: DerivedFrom<'_>,
-) -> Result<()> {
-    for_each_entry(table, index, row, &mut |entry| match entry.fits(limits) {
-        true => sorter.push(&entry.key, &entry.payload),
-        false => Err(MysqlError::key_too_long(limits.max_key).into()),
-    })
 }
 
 impl EntrySorters {
@@ -155,6 +148,7 @@ impl EntrySorters {
         });
         EntrySorters {
             own: work.sorters(),
+            words: WordEntries::default(),
             work,
             threads,
             batch: RowBatch::default(),
@@ -187,7 +181,7 @@ impl EntrySorters {
             self.start()?;
         }
         let Some(sender) = &self.sender else {
-            self.work.sort(&self.batch, &mut self.own)?;
+            self.work.sort(&self.batch, &mut self.own, &mut self.words)?;
             self.batch.clear();
             return Ok(());
         };
@@ -233,7 +227,7 @@ impl EntrySorters {
 
     /// The sorters of each index, one from each thread.
     pub(crate) fn finish(mut self) -> Result<Vec<Vec<Sorter>>> {
-        self.work.sort(&self.batch, &mut self.own)?;
+        self.work.sort(&self.batch, &mut self.own, &mut self.words)?;
         let mut parts: Vec<Vec<Sorter>> =
             std::mem::take(&mut self.own).into_iter().map(|sorter| vec![sorter]).collect();
         for sorters in self.join()? {

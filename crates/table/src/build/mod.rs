@@ -10,6 +10,7 @@
 //! | `source` | the rows of a tree that nobody changes |
 //! | `entry_sorters` | entries of several indexes, sorted by threads |
 //! | `format` | the choice of a packed or plain tree |
+//! | `merge_ahead` | merges entries in a thread |
 //! | `secondary` | trees from sorted entries, by threads |
 //! | `indexes` | new indexes of a table with rows |
 //! | `online` | the same, while others go on changing the table |
@@ -22,6 +23,7 @@ mod entry_sorters;
 mod format;
 mod indexes;
 mod loader;
+mod merge_ahead;
 mod online;
 mod references;
 mod secondary;

@@ -2,6 +2,7 @@
 
 use super::control::{BuildControl, STEP};
 use super::format::TreeWriter;
+use super::merge_ahead::with_merged;
 use super::new_builder;
 use crate::catalog::{IndexDef, LaidOut, TableDef};
 use crate::core::Core;
@@ -31,6 +32,8 @@ struct Jobs<'a> {
     /// The clustered tree from whose rows the entries were made.
     rows: &'a Tree,
     control: &'a BuildControl,
+    /// Whether there are threads that merge while the jobs write.
+    merges_ahead: bool,
     waiting: Mutex<Vec<Job<'a>>>,
     /// The first job that failed; the jobs after it need not be finished.
     failed: AtomicUsize,
@@ -63,6 +66,7 @@ pub(crate) fn build_secondaries(
         table,
         rows,
         control,
+        merges_ahead: control.threads >= 2 * indexes.len().max(1) - 1,
         waiting: Mutex::new(waiting),
         failed: AtomicUsize::new(usize::MAX),
         built: Mutex::default(),
@@ -100,7 +104,20 @@ impl Jobs<'_> {
         let Job { number, index, parts, builder } = job;
         let page_size = self.core.store.page_size();
         let mut tree = TreeWriter::new(builder, self.table.packing_of(index), page_size);
-        let mut entries = Sorter::merge(parts)?;
+        // Entries that one thread sorted are few.
+        let in_thread = self.merges_ahead && parts.len() > 1;
+        with_merged(parts, in_thread, |entries| self.put(number, index, entries, &mut tree))?;
+        tree.finish(self.core)
+    }
+
+    /// Puts all entries of an index into its tree.
+    fn put(
+        &self,
+        number: usize,
+        index: &IndexDef,
+        entries: &mut dyn EntrySource,
+        tree: &mut TreeWriter,
+    ) -> Result<()> {
         let mut last: Vec<u8> = Vec::new();
         let mut count = 0u64;
         while let Some((key, payload)) = entries.next()? {
@@ -126,6 +143,6 @@ impl Jobs<'_> {
             }
             tree.push(key, payload)?;
         }
-        tree.finish(self.core)
+        Ok(())
     }
 }

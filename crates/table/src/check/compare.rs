@@ -9,6 +9,7 @@ use crate::catalog::IndexDef;
 use crate::error::Result;
 use crate::index::derived::{DerivedFrom, for_each_entry};
 use crate::index::entry::{Entry, describe_entry, locator_of_entry};
+use crate::index::words_entry::WordEntries;
 use crate::read::{EntryStep, LocatorBatch};
 use crate::run::{EntrySource, Merge, Sorter};
 use leafline_btree::Direction;
@@ -41,18 +42,16 @@ impl Check<'_> {
         let table = self.table;
         let core = self.view.core();
         let mut sorter = Sorter::new(&core.env, core.options.build_memory_bytes);
-        let mut pending: Vec<Entry> = Vec::new();
+        let mut words = WordEntries::default();
         self.each_leaf(table.clustered(), &mut |entries| {
-            pending.clear();
             for entry in entries {
                 let outside = self.view.texts_outside(table, std::slice::from_ref(index), &entry.payload)?;
                 let row = DerivedFrom { key: &entry.key, payload: &entry.payload, outside: &outside };
-                for_each_entry(table, index, row, &mut |entry| {
-                    pending.push(entry);
-                    Ok(())
+                for_each_entry(table, index, row, &mut words, &mut |entry| {
+                    sorter.push(entry.key, entry.payload)
                 })?;
             }
-            pending.iter().try_for_each(|entry| sorter.push(&entry.key, &entry.payload))
+            Ok(())
         })?;
         let mut expected = Expected { entries: sorter.finish()?, next: None };
         expected.advance()?;

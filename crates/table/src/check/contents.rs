@@ -11,6 +11,7 @@ use crate::catalog::IndexDef;
 use crate::error::Result;
 use crate::index::derived::{DerivedFrom, for_each_entry};
 use crate::index::entry::{describe_entry, entry_of_row, read_row, unique_prefix};
+use crate::index::words_entry::WordEntries;
 use crate::read::{EntryStep, ReadView};
 use leafline_btree::{Direction, LeavesByPage, NodeProgress, Tree};
 use leafline_types::OverflowRef;
@@ -123,14 +124,15 @@ impl Check<'_> {
         if !table.has_fulltext() {
             return Ok(());
         }
+        let mut buffers = WordEntries::default();
         self.each_leaf(table.clustered(), &mut |rows| {
             for row in rows {
                 let words = table.secondary().iter().zip(&mut *derived).filter(|(index, _)| index.is_words());
                 let outside = self.view.texts_outside(table, table.secondary(), &row.payload)?;
                 let row = DerivedFrom { key: &row.key, payload: &row.payload, outside: &outside };
                 for (index, sum) in words {
-                    for_each_entry(table, index, row, &mut |entry| {
-                        sum.add(&entry.key, &entry.payload);
+                    for_each_entry(table, index, row, &mut buffers, &mut |entry| {
+                        sum.add(entry.key, entry.payload);
                         Ok(())
                     })?;
                 }

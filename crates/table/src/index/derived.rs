@@ -1,7 +1,7 @@
 //! All entries of an index for a row: one, or those of its words; and the changes of an index when a row changes.
 
-use super::entry::{Entry, entry_of_row};
-use super::words_entry;
+use super::entry::{Entry, EntryRef, entry_of_row};
+use super::words_entry::WordEntries;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
 use std::cmp::Ordering;
@@ -15,26 +15,25 @@ pub(crate) struct DerivedFrom<'r> {
     pub(crate) outside: &'r [(usize, Vec<u8>)],
 }
 
-/// Calls `f` with each entry of `index` for a row.
+/// Calls `f` with each entry of `index` for a row. A caller keeps `words` for the next row.
 pub(crate) fn for_each_entry(
     table: &TableDef,
     index: &IndexDef,
     row: DerivedFrom<'_>,
-    f: &mut dyn FnMut(Entry) -> Result<()>,
+    words: &mut WordEntries,
+    f: &mut dyn FnMut(EntryRef<'_>) -> Result<()>,
 ) -> Result<()> {
     match &index.words {
-        Some(rules) => {
-            words_entry::for_each_entry(table, (index, rules), (row.key, row.payload), row.outside, f)
-        }
-        None => f(entry_of_row(table, index, row.key, row.payload)?),
+        Some(rules) => words.for_each(table, (index, rules), (row.key, row.payload), row.outside, f),
+        None => f(entry_of_row(table, index, row.key, row.payload)?.as_ref()),
     }
 }
 
 /// Makes all entries of `index` for a row.
 pub(crate) fn entries_of_row(table: &TableDef, index: &IndexDef, row: DerivedFrom<'_>) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
-    for_each_entry(table, index, row, &mut |entry| {
-        entries.push(entry);
+    for_each_entry(table, index, row, &mut WordEntries::default(), &mut |entry| {
+        entries.push(entry.to_entry());
         Ok(())
     })?;
     // The entries of a row come in the order of words, which is that of the index.

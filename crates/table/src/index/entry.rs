@@ -23,6 +23,30 @@ pub(crate) struct Entry {
 impl Entry {
     /// Returns whether a page can hold it.
     pub(crate) fn fits(&self, limits: &Limits) -> bool {
+        self.as_ref().fits(limits)
+    }
+
+    /// Borrows it.
+    pub(crate) fn as_ref(&self) -> EntryRef<'_> {
+        EntryRef { key: &self.key, payload: &self.payload }
+    }
+}
+
+/// A borrowed entry.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryRef<'e> {
+    pub(crate) key: &'e [u8],
+    pub(crate) payload: &'e [u8],
+}
+
+impl EntryRef<'_> {
+    /// Copies it.
+    pub(crate) fn to_entry(self) -> Entry {
+        Entry { key: self.key.to_vec(), payload: self.payload.to_vec() }
+    }
+
+    /// Returns whether a page can hold it.
+    pub(crate) fn fits(self, limits: &Limits) -> bool {
         self.key.len() <= limits.max_key && self.key.len() + self.payload.len() <= limits.max_entry
     }
 }

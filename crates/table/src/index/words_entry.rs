@@ -3,13 +3,13 @@
 //! A FULLTEXT index is derived from whole texts, which may be stored outside their rows. Whoever derives entries reads these values
 //! first ([`TextsOutside`]). The payload of an entry is described in [`leafline_words::entries`].
 
-use super::entry::Entry;
-use super::words_key::key_of;
+use super::entry::{Entry, EntryRef};
+use super::words_key::set_key;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
 use leafline_types::row::stored_value;
 use leafline_types::{OverflowRef, Value};
-use leafline_words::WordRules;
+use leafline_words::{DocumentWords, WordRules};
 use std::sync::Arc;
 
 /// The maximum length of the key of a word in bytes; longer words are not in the index.
@@ -42,17 +42,46 @@ pub(crate) fn texts_outside(
     texts.map(|(column, reference)| Ok((column, outside(&reference)?))).collect()
 }
 
-/// Calls `f` with each entry of a FULLTEXT index for a row: first the one in the list of all rows, then those of its words, in the
-/// order of the index but for their weights.
-pub(crate) fn for_each_entry(
-    table: &TableDef,
-    (index, rules): (&IndexDef, &WordRules),
-    (key, payload): (&[u8], &[u8]),
-    outside: &[(usize, Vec<u8>)],
-    f: &mut dyn FnMut(Entry) -> Result<()>,
-) -> Result<()> {
-    let values = texts_of_row(table, index, (key, payload), outside)?;
-    for_each_entry_of(rules, key, &values, f)
+/// Makes the entries of FULLTEXT indexes for one row after another, in buffers that all of them use.
+#[derive(Default)]
+pub(crate) struct WordEntries {
+    words: DocumentWords,
+    key: Vec<u8>,
+}
+
+impl WordEntries {
+    /// Calls `f` with each entry of a FULLTEXT index for a row: first the one in the list of all rows, then those of its
+    /// words, in the order of the index but for their weights.
+    pub(crate) fn for_each(
+        &mut self,
+        table: &TableDef,
+        (index, rules): (&IndexDef, &WordRules),
+        (key, payload): (&[u8], &[u8]),
+        outside: &[(usize, Vec<u8>)],
+        f: &mut dyn FnMut(EntryRef<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let values = texts_of_row(table, index, (key, payload), outside)?;
+        self.for_each_of(rules, key, &values, f)
+    }
+
+    /// Calls `f` with each entry like [`for_each`](Self::for_each), for the values of the index's columns.
+    fn for_each_of(
+        &mut self,
+        rules: &WordRules,
+        locator: &[u8],
+        values: &[Value],
+        f: &mut dyn FnMut(EntryRef<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let texts = values.iter().map(text_of).collect::<Result<Vec<_>>>()?;
+        let WordEntries { words, key } = self;
+        words.for_each_entry(rules, &texts, &mut |entry| {
+            if entry.word.is_some_and(|word| word.len() > MAX_WORD) {
+                return Ok(());
+            }
+            set_key(key, entry.word.map(|word| (word, entry.weight.0)), locator);
+            f(EntryRef { key, payload: entry.payload })
+        })
+    }
 }
 
 /// The values of a FULLTEXT index's columns in a row.
@@ -72,21 +101,14 @@ pub(crate) fn texts_of_row(
     index.parts.iter().map(|part| text_of(part.column)).collect()
 }
 
-/// Calls `f` with each entry like [`for_each_entry`], for the values of the index's columns.
+/// Calls `f` with a copy of each entry of a FULLTEXT index for a row, given the values of the index's columns.
 pub(crate) fn for_each_entry_of(
     rules: &WordRules,
     locator: &[u8],
     values: &[Value],
     f: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<()> {
-    let texts = values.iter().map(text_of).collect::<Result<Vec<_>>>()?;
-    rules.for_each_entry(&texts, &mut |entry| {
-        if entry.word.is_some_and(|word| word.len() > MAX_WORD) {
-            return Ok(());
-        }
-        let key = key_of(entry.word.map(|word| (word, entry.weight.0)), locator);
-        f(Entry { key, payload: entry.payload.to_vec() })
-    })
+    WordEntries::default().for_each_of(rules, locator, values, &mut |entry| f(entry.to_entry()))
 }
 
 fn text_of(value: &Value) -> Result<Option<&str>> {

@@ -28,9 +28,9 @@ pub(crate) struct WordKey<'k> {
     pub(crate) locator: &'k [u8],
 }
 
-/// Makes the key of an entry; `word` is a word's key with its weight, none in the list of all rows.
-pub(crate) fn key_of(word: Option<(&[u8], u8)>, locator: &[u8]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(word.map_or(0, |(word, _)| word.len()) + locator.len() + 3);
+/// Sets `key` to the key of an entry; `word` is a word's key with its weight, none in the list of all rows.
+pub(crate) fn set_key(key: &mut Vec<u8>, word: Option<(&[u8], u8)>, locator: &[u8]) {
+    key.clear();
     match word {
         None => key.push(EVERY_ROW),
         Some((word, weight)) => {
@@ -40,7 +40,6 @@ pub(crate) fn key_of(word: Option<(&[u8], u8)>, locator: &[u8]) -> Vec<u8> {
         }
     }
     key.extend_from_slice(locator);
-    key
 }
 
 /// The beginning of the keys in the list of all rows.

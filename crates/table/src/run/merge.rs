@@ -13,16 +13,16 @@ pub trait EntrySource: Send {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
 }
 
-/// The next entry of a source. The first eight bytes of the key decide most comparisons.
+/// The next entry of a source. The first bytes of the key decide most comparisons.
 struct Head {
-    first: u64,
+    first: u128,
     key: Vec<u8>,
     source: usize,
     payload: Vec<u8>,
 }
 
 impl Head {
-    fn place(&self) -> (u64, &[u8], usize) {
+    fn place(&self) -> (u128, &[u8], usize) {
         (self.first, &self.key, self.source)
     }
 
@@ -55,13 +55,15 @@ impl Ord for Head {
     }
 }
 
-/// The first eight bytes as a number. A shorter key is extended with zeros; the full comparison decides
+/// The first sixteen bytes as a number. A shorter key is extended with zeros; the full comparison decides
 /// then.
-pub(super) fn first_bytes(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = key.len().min(8);
-    bytes[..length].copy_from_slice(&key[..length]);
-    u64::from_be_bytes(bytes)
+pub(super) fn first_bytes(key: &[u8]) -> u128 {
+    if let Some(first) = key.first_chunk() {
+        return u128::from_be_bytes(*first);
+    }
+    let mut bytes = [0; 16];
+    bytes[..key.len()].copy_from_slice(key);
+    u128::from_be_bytes(bytes)
 }
 
 /// Merges sources. Equal keys come one after another.

@@ -13,7 +13,7 @@ const MAX_FAN_IN: usize = 64;
 /// The place of an entry in the arena. The head decides most comparisons without access to the arena.
 #[derive(Clone, Copy)]
 struct Span {
-    head: u64,
+    head: u128,
     begin: usize,
     key: u32,
     payload: u32,

@@ -9,11 +9,13 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::change_log::Watch;
 use crate::check::Sum;
 use crate::error::{Result, TableError};
-use crate::index::derived::{DerivedFrom, EntryChange, differences, entries_of_row};
+use crate::index::derived::{DerivedFrom, EntryChange, differences, entries_of_row, for_each_entry};
 use crate::index::entry::Entry;
+use crate::index::words_entry::WordEntries;
 use crate::overflow::values_of_row;
 use crate::read::{LocatorBatch, ReadView};
 use crate::run::EntrySource;
+use leafline_storage::worker::ThreadName;
 use leafline_types::{CancelToken, Value};
 use std::sync::Arc;
 
@@ -106,12 +108,40 @@ pub(crate) trait Derivation {
 pub(crate) struct IndexEntries {
     /// Each table, with its indexes.
     tables: Vec<(Arc<TableDef>, Vec<Arc<IndexDef>>)>,
+    /// Whether trees are compared with rows by two threads, one that reads rows and one that reads trees.
+    has_helper: bool,
 }
 
 impl IndexEntries {
-    /// Takes the indexes of the watched tables, in their order.
-    pub(crate) fn new(tables: Vec<(Arc<TableDef>, Vec<Arc<IndexDef>>)>) -> IndexEntries {
-        IndexEntries { tables }
+    /// Takes the indexes of the watched tables, in their order, and the number of threads that may help.
+    pub(crate) fn new(tables: Vec<(Arc<TableDef>, Vec<Arc<IndexDef>>)>, threads: usize) -> IndexEntries {
+        IndexEntries { tables, has_helper: threads > 0 }
+    }
+
+    /// The sums of the entries that the trees should have for the rows of `view`.
+    fn derived(&self, view: &ReadView, cancel: &CancelToken) -> Result<Vec<Sum>> {
+        let (mut sums, mut words) = (Vec::new(), WordEntries::default());
+        for (table, indexes) in &self.tables {
+            let mut derived = vec![Sum::default(); indexes.len()];
+            let mut rows = SnapshotSource::new(view, table)?;
+            let mut count = 0u64;
+            while let Some((key, payload)) = rows.next()? {
+                count += 1;
+                if count.is_multiple_of(STEP) {
+                    cancel.check()?;
+                }
+                for (index, sum) in indexes.iter().zip(&mut derived) {
+                    let outside = view.texts_outside(table, std::slice::from_ref(index), payload)?;
+                    let row = DerivedFrom { key, payload, outside: &outside };
+                    for_each_entry(table, index, row, &mut words, &mut |entry| {
+                        sum.add(entry.key, entry.payload);
+                        Ok(())
+                    })?;
+                }
+            }
+            sums.extend(derived);
+        }
+        Ok(sums)
     }
 
     fn first_tree(&self, source: usize) -> usize {
@@ -163,26 +193,24 @@ impl Derivation for IndexEntries {
         trees: &[BuiltTree],
         cancel: &CancelToken,
     ) -> Result<()> {
-        let mut trees = trees.iter();
-        for (table, indexes) in &self.tables {
-            let mut derived = vec![Sum::default(); indexes.len()];
-            let mut rows = SnapshotSource::new(view, table)?;
-            let mut count = 0u64;
-            while let Some((key, payload)) = rows.next()? {
-                count += 1;
-                if count.is_multiple_of(STEP) {
-                    cancel.check()?;
-                }
-                for (index, sum) in indexes.iter().zip(&mut derived) {
-                    let row = SeenRow { view, key, payload };
-                    row.entries(table, index)?.iter().for_each(|entry| sum.add(&entry.key, &entry.payload));
-                }
-            }
-            for (built, derived) in trees.by_ref().take(indexes.len()).zip(derived) {
-                let found = sum_of_tree(&built.tree, cancel)?;
-                if found != derived {
-                    return Err(disagreement(&built.index.name, derived.entries, found.entries));
-                }
+        let trees = trees.get(..self.first_tree(self.tables.len())).unwrap_or_default();
+        let sums_of_trees = || trees.iter().map(|built| sum_of_tree(&built.tree, cancel)).collect();
+        let (derived, found): (Result<Vec<Sum>>, Result<Vec<Sum>>) = std::thread::scope(|scope| {
+            let helper =
+                self.has_helper.then(|| ThreadName::Build.builder().spawn_scoped(scope, sums_of_trees));
+            let derived = self.derived(view, cancel);
+            let found = match helper {
+                Some(Ok(helper)) => helper
+                    .join()
+                    .unwrap_or_else(|_| Err(TableError::Internal("a thread of a build has panicked".into()))),
+                // The caller alone suffices.
+                Some(Err(_)) | None => sums_of_trees(),
+            };
+            (derived, found)
+        });
+        for ((built, derived), found) in trees.iter().zip(derived?).zip(found?) {
+            if found != derived {
+                return Err(disagreement(&built.index.name, derived.entries, found.entries));
             }
         }
         Ok(())
