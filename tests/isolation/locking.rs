@@ -191,6 +191,56 @@ fn an_update_over_an_unseen_version_is_read_back_whole() {
 }
 
 #[test]
+fn with_innodbs_repeatable_read_changes_and_locking_reads_find_what_was_committed_since() {
+    let [a, b] = clients();
+    b.must(&["SET innodb_snapshot_isolation = OFF", "BEGIN", "SELECT * FROM t"]);
+    a.must(&[
+        "INSERT INTO t VALUES (4, 4, 40)",
+        "UPDATE t SET v = 31 WHERE id = 3",
+        "DELETE FROM t WHERE id = 1",
+    ]);
+    assert_eq!(b.must(&["SELECT id, v FROM t ORDER BY id"]), ["1 10", "2 20", "3 30"]);
+    for index in ["PRIMARY", "k", "v"] {
+        let rows = b.must(&[&format!("SELECT id, v FROM t FORCE INDEX ({index}) ORDER BY id FOR UPDATE")]);
+        assert_eq!(rows, ["2 20", "3 31", "4 40"], "{index}");
+        let rows = b.must(&[&format!("SELECT id FROM t FORCE INDEX ({index}) WHERE v > 30 FOR SHARE")]);
+        assert_eq!(rows.len(), 2, "{index}");
+    }
+    assert_eq!(b.must(&["SELECT id, v FROM t ORDER BY id"]), ["1 10", "2 20", "3 30"], "its snapshot stays");
+    b.must(&["UPDATE t SET v = v + 1 WHERE v > 30"]);
+    for index in ["PRIMARY", "k", "v"] {
+        let rows = b.must(&[&format!("SELECT id, v FROM t FORCE INDEX ({index}) ORDER BY id")]);
+        assert_eq!(rows, ["1 10", "2 20", "3 32", "4 41"], "{index}");
+    }
+    b.must(&["DELETE FROM t WHERE v = 41", "COMMIT"]);
+    assert_eq!(a.must(&["SELECT id, v FROM t ORDER BY id"]), ["2 20", "3 32"]);
+    assert_eq!(a.must(&["CHECK TABLE t"]), ["d.t check status OK"]);
+    // A statement that changes or locks is no read: the snapshot is taken by the first one.
+    b.must(&["BEGIN", "SELECT v FROM t WHERE id = 2 FOR SHARE"]);
+    a.must(&["INSERT INTO t VALUES (5, 5, 50)"]);
+    assert_eq!(b.must(&["SELECT id FROM t ORDER BY id"]), ["2", "3", "5"]);
+    a.must(&["INSERT INTO t VALUES (6, 6, 60)"]);
+    assert_eq!(b.must(&["SELECT id FROM t ORDER BY id"]), ["2", "3", "5"]);
+    b.must(&["COMMIT"]);
+}
+
+#[test]
+fn a_row_inserted_while_a_statement_waited_for_its_key_is_found() {
+    for shown in [false, true] {
+        let [a, b] = clients();
+        b.must(&["SET innodb_snapshot_isolation = OFF", "BEGIN"]);
+        if shown {
+            b.must(&["SELECT COUNT(*) FROM t"]);
+        }
+        a.must(&["BEGIN", "INSERT INTO t VALUES (7, 7, 70)"]);
+        b.blocks("SELECT v FROM t WHERE id = 7 FOR UPDATE");
+        a.must(&["COMMIT"]);
+        assert_eq!(b.answer().unwrap(), ["70"], "{shown}");
+        b.must(&["UPDATE t SET v = 71 WHERE id = 7", "COMMIT"]);
+    }
+}
+
+#[test]
 fn waiting_ends_when_the_statement_is_killed() {
     let [a, b] = clients();
     a.must(&["BEGIN", "UPDATE t SET v = 0"]);

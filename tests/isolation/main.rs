@@ -8,6 +8,7 @@ mod foreign_keys;
 mod history;
 mod locking;
 mod metadata;
+mod ranges;
 #[path = "../support/rows.rs"]
 mod rows;
 mod seeds;

@@ -9,7 +9,7 @@ use leafline_planner::binder::{BindContext, bind_scalar};
 use leafline_planner::bound::{BoundExpression, BoundSubquery, RelationSource, tables_of_query};
 use leafline_planner::optimizer::plan_parts;
 use leafline_syntax::ast::Expr;
-use leafline_table::TableDef;
+use leafline_table::{ChangeReads, TableDef};
 use leafline_types::column::Batch;
 use leafline_types::convert::to_text;
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
@@ -41,7 +41,7 @@ pub(crate) fn bound_value(
         session.statement.uses = uses.iter().map(|used| used.key).collect();
         session.statement.sets_variables = true;
         let parts = Arc::new(session.with_optimizer(parameters, &subqueries, plan_parts)?);
-        let value = session.write(|session, transaction| {
+        let value = session.change(ChangeReads::of_query(parts.lock_wait()), |session, transaction| {
             let mut execution = Execution::new(session, transaction.view(), parameters, stores)
                 .with_parts(&parts)
                 .locking(transaction)

@@ -15,6 +15,7 @@ use crate::mvcc::history_memory::HistoryMemory;
 use crate::mvcc::versions::VersionStore;
 use crate::options::EngineOptions;
 use crate::quarantine::Quarantine;
+use crate::range_locks::RangeLocks;
 use crate::run::{KeySet, RunWriter, Sorter};
 use crate::serial::Serial;
 use crate::statistics::{EngineCounts, EngineStats};
@@ -60,6 +61,7 @@ pub struct Core {
     pub(crate) changes: ChangeLogs,
     pub(crate) locks: Arc<LockTable>,
     pub(crate) serial: Arc<Serial>,
+    pub(crate) range_locks: Arc<RangeLocks>,
     pub(crate) ddl: Mutex<()>,
     pub(crate) history: Arc<HistoryMemory>,
     pub(crate) versions: VersionStore,
@@ -111,6 +113,7 @@ impl Core {
             changes: ChangeLogs::default(),
             locks,
             serial,
+            range_locks: Arc::default(),
             ddl: Mutex::default(),
             counts: EngineCounts::default(),
             no_writes: Arc::default(),

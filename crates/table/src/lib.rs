@@ -16,6 +16,7 @@
 //! | `ddl`, `alter`, `views`, `private`, `histograms` | [`Ddl`]: changes of definitions |
 //! | `maintenance` | [`Maintenance`] |
 //! | [`lock`] | locks on rows and tables, waiting for them, deadlocks |
+//! | `range_locks` | ranges of keys that others may not write rows into |
 //! | [`index`] | how a row becomes entries, and an entry names its row |
 //! | [`txn`] | transactions: reading and writing rows, commit, recovery, purge |
 //! | [`read`] | one merging cursor under every access path; fetching rows by key |
@@ -34,7 +35,7 @@
 //! | | lock | where | held while |
 //! |---|---|---|---|
 //! | 0 | transaction locks on rows, unique keys and tables | [`lock`] | until a commit is applied. A thread waits for one with nothing else held; `lock::deadlock` searches for circles when a wait begins |
-//! | 0 | the lock of a write set | `write_set` | files are read and written, and memory is borrowed. A commit holds it shared while it waits at the gates; only the transaction's own cursors take it |
+//! | 0 | the lock of a write set | `write_set` | files are read and written, and memory is borrowed. A commit holds it shared while it waits at the gates; the transaction's own cursors take it, and shared those who lock ranges |
 //! | 1 | the `ddl` mutex: one DDL statement at a time | `core` | |
 //! | 2 | gates of tables: commits against DDL | `gates` | |
 //! | 3 | making room for old versions, moving them, the front of the queue of ghosts | `txn::relief`, `mvcc::versions`, `mvcc::ghosts` | run files are read and written, never with a latch |
@@ -44,7 +45,7 @@
 //! | 6 | waits that hold no latch: frames, page reads, log space, growth of the file | `storage::pool::guard` (`held`) | debug builds check it |
 //! | 7 | page latches within a tree: parent, left, right | `btree::descend`, `btree::split`, `btree::merge` | a node is read or changed |
 //! | 8 | pages of the store itself: segment directory, then space maps, each by ascending number | `storage::mini_transaction` | a mini-transaction commits |
-//! | 9 | mutexes that are never held while waiting: the graph of conflicts (`serial`), before the clock; space state, log append, clock, shards of the version store, catalog, tree registry | | |
+//! | 9 | mutexes that are never held while waiting: the graph of conflicts (`serial`), before the clock; locked ranges, before the end of their owner; open writers; space state, log append, clock, shards of the version store, catalog, tree registry | | |
 
 mod alter;
 mod backup;
@@ -72,6 +73,7 @@ mod preload;
 mod private;
 mod programs;
 mod quarantine;
+mod range_locks;
 mod serial;
 mod statistics;
 mod trees;
@@ -138,7 +140,7 @@ pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use serial::KeyBounds;
 pub use statistics::EngineStats;
 pub use txn::{
-    CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, RowLocker,
+    ChangeReads, CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, RowLocker,
     StatementMark, Transaction, TransactionFigures, TransactionWatch, Transactions, TxnMode,
 };
 pub use write_set::Mark;

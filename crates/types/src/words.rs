@@ -246,8 +246,8 @@ pub enum LockStrength {
     Update,
 }
 
-/// The reaction of a statement to a lock that is not available at once.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+/// The reaction of a statement to a lock that is not available at once, the longest wait first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum LockWait {
     /// Waits, as long as the transaction's limit allows (1205).
     #[default]

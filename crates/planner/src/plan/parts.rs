@@ -4,7 +4,7 @@ use super::{Node, Operator, PointLock, PointPlan, PointRows, Scan};
 use crate::params::SMALL_SCAN_ENTRIES;
 use leafline_access::AccessPath;
 use leafline_expr::{Expr, Search};
-use leafline_table::{IndexDef, TableDef};
+use leafline_table::{IndexDef, LockWait, TableDef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,7 +59,12 @@ impl PlanParts {
 
     /// Whether a subquery locks rows.
     pub fn locks_rows(&self) -> bool {
-        self.plans().any(Plan::locks_rows)
+        self.lock_wait().is_some()
+    }
+
+    /// Returns how the plans wait, like [`Plan::lock_wait`].
+    pub fn lock_wait(&self) -> Option<LockWait> {
+        self.plans().filter_map(Plan::lock_wait).max()
     }
 }
 
@@ -132,10 +137,19 @@ impl Plan {
     /// Whether the plan locks rows: then it runs in a transaction that holds the locks, and no row is shown before all are
     /// locked.
     pub fn locks_rows(&self) -> bool {
-        fn locks(node: &Node) -> bool {
-            matches!(node.operator, Operator::LockRows(_)) || node.inputs().into_iter().any(locks)
-        }
-        locks(&self.root)
+        self.lock_wait().is_some()
+    }
+
+    /// Returns how the plan waits for rows that others have locked, if it locks rows. If it locks several tables, the one with
+    /// the shortest wait counts.
+    pub fn lock_wait(&self) -> Option<LockWait> {
+        let mut found = None;
+        self.for_each_node(&mut |node| {
+            if let Operator::LockRows(locking) = &node.operator {
+                found = found.max(locking.tables.iter().map(|table| table.lock.wait).max());
+            }
+        });
+        found
     }
 
     /// Calls `found` with every access path that the plan may use.

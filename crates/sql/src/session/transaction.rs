@@ -10,7 +10,7 @@ use crate::accounts::Privilege;
 use crate::settings::{Modes, ServerAccess, SessionIsolation};
 use leafline_expr::UserVariables;
 use leafline_syntax::ast::Completion;
-use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
+use leafline_table::{ChangeReads, Isolation, LockLimits, LockWait, Mark, ReadView, Transaction, TxnMode};
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, Warnings};
 use std::time::Duration;
@@ -302,18 +302,19 @@ impl Session {
     /// around it, which alone can run again.
     fn write_inside<R>(
         &mut self,
+        reads: ChangeReads,
         mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
     ) -> Result<R, MysqlError> {
         let Some(mut transaction) = self.transaction.open.take() else {
             return Err(MysqlError::internal("a statement inside another has no transaction"));
         };
         self.set_terms(&mut transaction, false);
-        let (mark, outer) = transaction.begin_inner_change();
+        let mark = transaction.begin_change(reads);
         let result = statement(self, &mut transaction);
         if result.is_err() {
             transaction.rollback_statement(mark);
         }
-        transaction.set_snapshot(outer);
+        transaction.end_change();
         self.transaction.open = Some(transaction);
         result
     }
@@ -327,10 +328,19 @@ impl Session {
     /// here.
     pub(crate) fn write<R>(
         &mut self,
+        statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
+    ) -> Result<R, MysqlError> {
+        self.change(ChangeReads::Newest(LockWait::Wait), statement)
+    }
+
+    /// Runs a statement like [`write`](Self::write), which reads the versions that `reads` says.
+    pub(crate) fn change<R>(
+        &mut self,
+        reads: ChangeReads,
         mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
     ) -> Result<R, MysqlError> {
         if self.is_inner() {
-            return self.write_inside(statement);
+            return self.write_inside(reads, statement);
         }
         let own = self.transaction.open.is_none() && self.settings.autocommit;
         let mut transaction = match self.transaction.open.take() {
@@ -341,11 +351,14 @@ impl Session {
         let mut attempt = 0;
         loop {
             self.set_terms(&mut transaction, own);
-            let mark = transaction.begin_statement();
+            let mark = transaction.begin_change(reads);
             if attempt > 0 {
                 transaction.refresh_snapshot()?;
             }
-            let error = match statement(self, &mut transaction) {
+            let result = statement(self, &mut transaction);
+            let can_restart = transaction.can_restart();
+            transaction.end_change();
+            let error = match result {
                 Ok(value) if own => {
                     self.counters.access.handler_commit += 1;
                     let (isolation, mode) = (transaction.isolation(), transaction.mode());
@@ -379,7 +392,7 @@ impl Session {
                 }
                 return durable.map_err(MysqlError::from).and(Err(error));
             }
-            let again = own || (transaction.can_restart() && !transaction.is_deadlock_victim());
+            let again = own || (can_restart && !transaction.is_deadlock_victim());
             if !again || attempt == RETRIES || self.cancel.check().is_err() {
                 self.transaction.savepoints.clear();
                 self.transaction.used = TransactionUse::default();
@@ -421,8 +434,10 @@ impl Session {
         self.set_terms(&mut transaction, false);
         let mut has_run = false;
         let result = loop {
-            let mark = transaction.begin_statement();
-            match statement(self, &mut transaction) {
+            let mark = transaction.begin_change(ChangeReads::Newest(LockWait::Wait));
+            let result = statement(self, &mut transaction);
+            transaction.end_change();
+            match result {
                 Ok(true) => has_run = true,
                 Ok(false) => break Ok(()),
                 Err(error) => {

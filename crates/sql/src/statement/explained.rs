@@ -11,6 +11,7 @@ use leafline_planner::bound::{ChangedTable, OnDuplicate};
 use leafline_planner::explain::{self, Change, ExplainRow, PlanPicture};
 use leafline_planner::plan::{Plan, PlanParts};
 use leafline_syntax::ast::{Explain, ExplainFormat, Statement, StatementKind};
+use leafline_table::ChangeReads;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,7 +146,7 @@ impl Session {
         }
         // A query that calls stored functions runs in one transaction with them.
         if parts.calls_programs {
-            return self.write(|session, transaction| {
+            return self.change(ChangeReads::Snapshot, |session, transaction| {
                 let execution = Execution::new(session, transaction.view(), parameters, false);
                 let execution = execution.with_parts(parts).calling(true, session, transaction)?;
                 drained(session, execution, plan)

@@ -23,6 +23,7 @@ use leafline_planner::optimizer::{
 use leafline_planner::plan::{Plan, PlanParts, RowLimit};
 use leafline_planner::{binder, explain};
 use leafline_syntax::ast::{Statement, StatementKind};
+use leafline_table::ChangeReads;
 use leafline_types::{ExprType, MysqlError, Value, error::errno};
 use parking_lot::Mutex;
 use std::borrow::Cow;
@@ -538,7 +539,8 @@ impl Session {
         let window = window.map(|window| RowWindow::new(window, parameters)).transpose()?;
         // A query that calls stored functions runs in one transaction with them, and a conflict of theirs runs it again.
         if plan.locks_rows() || parts.locks_rows() || parts.calls_programs {
-            let rows = self.write(|session, transaction| {
+            let reads = ChangeReads::of_query(plan.lock_wait().max(parts.lock_wait()));
+            let rows = self.change(reads, |session, transaction| {
                 let mut execution = Execution::new(session, transaction.view(), parameters, false)
                     .with_parts(parts)
                     .locking(transaction)

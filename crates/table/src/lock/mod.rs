@@ -2,7 +2,7 @@
 //!
 //! A row lock is on the hash of a table and a clustered key, or of a unique index and its key. The row need not
 //! exist: a lock on an absent key keeps others from inserting it. Two keys with the same hash share a lock, which at
-//! worst causes needless waiting. There are no gap locks. Before its first row lock in a table, a transaction takes
+//! worst causes needless waiting. Ranges of keys are locked elsewhere ([`crate::range_locks`]). Before its first row lock in a table, a transaction takes
 //! an intention lock on the table, so that a lock on the whole table conflicts with row locks.
 //!
 //! | module | contents |

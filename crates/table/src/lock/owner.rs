@@ -21,6 +21,18 @@ pub(crate) struct LockOwner {
     state: Arc<OwnerState>,
     held: Mutex<Vec<TableLocks>>,
     victim: AtomicBool,
+    end: Mutex<End>,
+}
+
+/// The end of a transaction, for which others may wait.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// Nobody waits for it.
+    Unknown,
+    /// The owner holds this lock until then.
+    Awaited(LockKey),
+    /// It has come.
+    Over,
 }
 
 /// Locks in one table.
@@ -48,13 +60,25 @@ impl LockOwner {
     /// An owner without locks.
     pub(crate) fn new(table: &Arc<LockTable>) -> LockOwner {
         let (state, held) = (table.new_owner(), Mutex::default());
-        LockOwner { table: table.clone(), state, held, victim: AtomicBool::new(false) }
+        LockOwner {
+            table: table.clone(),
+            state,
+            held,
+            victim: AtomicBool::new(false),
+            end: Mutex::new(End::Unknown),
+        }
     }
 
     /// An owner without locks, which acts for a session.
     pub(crate) fn of_session(session: &SessionLocks, table: &Arc<LockTable>) -> LockOwner {
         let (state, held) = (session.state().clone(), Mutex::default());
-        LockOwner { table: table.clone(), state, held, victim: AtomicBool::new(false) }
+        LockOwner {
+            table: table.clone(),
+            state,
+            held,
+            victim: AtomicBool::new(false),
+            end: Mutex::new(End::Unknown),
+        }
     }
 
     /// Returns whether it was chosen as a deadlock's victim and must release its locks.
@@ -179,8 +203,43 @@ impl LockOwner {
         Ok(())
     }
 
-    /// Releases all locks.
+    /// Waits until another owner has released all its locks, because its transaction has ended. Returns false if that is
+    /// the case already.
+    pub(crate) fn wait_for_end(
+        &self,
+        other: &LockOwner,
+        limits: Option<&LockLimits>,
+    ) -> Result<bool, LockError> {
+        let key = {
+            let mut end = other.end.lock();
+            match *end {
+                End::Over => return Ok(false),
+                End::Awaited(key) => key,
+                End::Unknown => {
+                    // The first who waits takes the lock for the other owner. Nobody else has wanted it before.
+                    let key = self.table.unique();
+                    self.table.acquire(&other.state, key, LockMode::Exclusive, None)?;
+                    *end = End::Awaited(key);
+                    key
+                }
+            }
+        };
+        if self.acquire(key, LockMode::Shared, limits)? == Granted::New {
+            self.table.release(self.state.id, key);
+        }
+        Ok(true)
+    }
+
+    /// Returns whether its transaction has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(*self.end.lock(), End::Over)
+    }
+
+    /// Releases all locks, because its transaction has ended.
     pub(crate) fn release_all(&self) {
+        if let End::Awaited(key) = std::mem::replace(&mut *self.end.lock(), End::Over) {
+            self.table.release(self.state.id, key);
+        }
         for locks in std::mem::take(&mut *self.held.lock()) {
             for key in locks.rows {
                 self.table.release(self.state.id, key);

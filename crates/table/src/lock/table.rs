@@ -162,6 +162,15 @@ impl LockTable {
         LockKey(hasher.finish())
     }
 
+    /// The key of a lock on a new object.
+    pub(super) fn unique(&self) -> LockKey {
+        let number = self.last_owner.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u8(2);
+        hasher.write_u64(number);
+        LockKey(hasher.finish())
+    }
+
     /// The key of the lock on an object with this name, which has several parts.
     pub(super) fn named(&self, name: &[&str]) -> LockKey {
         let mut hasher = self.hasher.build_hasher();

@@ -4,6 +4,7 @@ use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::core::Core;
 use crate::error::Result;
 use crate::mvcc::RegisteredSnapshot;
+use crate::range_locks::RangeLocker;
 use crate::serial::{KeyBounds, SerialTransaction};
 use crate::write_set::{OverlayEntry, State, WriteSet};
 use leafline_btree::ReadAheadSettings;
@@ -21,6 +22,8 @@ pub struct ReadView {
     as_of: u64,
     /// The transaction, if it is SERIALIZABLE.
     serial: Option<Arc<SerialTransaction>>,
+    /// Locks the ranges that are read, if the statement does that.
+    ranges: Option<Arc<RangeLocker>>,
     read_ahead: ReadAheadSettings,
 }
 
@@ -31,7 +34,8 @@ impl ReadView {
         writes: Arc<RwLock<WriteSet>>,
         as_of: u64,
     ) -> ReadView {
-        ReadView { core, snapshot, writes, as_of, serial: None, read_ahead: ReadAheadSettings::default() }
+        let read_ahead = ReadAheadSettings::default();
+        ReadView { core, snapshot, writes, as_of, serial: None, ranges: None, read_ahead }
     }
 
     /// Reads what is committed now, with no writes of its own.
@@ -55,19 +59,31 @@ impl ReadView {
         ReadView { serial, ..self }
     }
 
+    /// Returns this view as one of a statement that locks the ranges that it reads.
+    pub(crate) fn with_range_locker(self, ranges: Option<Arc<RangeLocker>>) -> ReadView {
+        ReadView { ranges, ..self }
+    }
+
     /// Returns whether ranges have to be [registered](Self::register) before they are read.
     #[inline]
     pub fn registers_reads(&self) -> bool {
-        self.serial.is_some()
+        self.serial.is_some() || self.ranges.is_some()
     }
 
-    /// Registers ranges of keys of an index that are about to be read, for a SERIALIZABLE transaction. Cursors register
-    /// the whole index, unless they were [told](super::EntryCursor::read_only_in) what of it will be read.
+    /// Registers ranges of keys of an index that are about to be read: for a SERIALIZABLE transaction, or to keep others from
+    /// writing into them. Cursors register the whole index, unless they were [told](super::EntryCursor::read_only_in) what
+    /// of it will be read.
     ///
     /// # Errors
     /// `WriteConflict` (1213) if the transaction must be rolled back, because the transactions at this level would not
-    /// have the results of any order one after another.
+    /// have the results of any order one after another, or if the statement must run again, because the snapshot lacks
+    /// rows of locked ranges; the errors of waiting for those who have written into locked ranges.
     pub fn register(&self, table: &TableDef, index: &IndexDef, ranges: &[KeyBounds<'_>]) -> Result<()> {
+        if let Some(locker) = &self.ranges
+            && !locker.lock(table, index, ranges, &self.snapshot)?
+        {
+            return Err(self.core.conflict());
+        }
         self.serial.as_ref().map_or(Ok(()), |serial| serial.register(table, index, ranges))
     }
 
@@ -76,7 +92,12 @@ impl ReadView {
     /// # Errors
     /// The errors of [`register`](Self::register).
     pub fn register_keys<'k>(&self, table: &TableDef, keys: impl Iterator<Item = &'k [u8]>) -> Result<()> {
-        self.serial.as_ref().map_or(Ok(()), |serial| serial.register_keys(table, keys))
+        if !self.registers_reads() {
+            return Ok(());
+        }
+        let keys: Vec<(&[u8], Vec<u8>)> = keys.map(|key| (key, [key, &[0]].concat())).collect();
+        let ranges: Vec<KeyBounds<'_>> = keys.iter().map(|(key, end)| (*key, Some(end.as_slice()))).collect();
+        self.register(table, table.clustered(), &ranges)
     }
 
     /// The settings for scans that read ahead.

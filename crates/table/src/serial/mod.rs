@@ -30,6 +30,7 @@ mod tests;
 
 pub(crate) use footprint::Writes;
 pub use ranges::KeyBounds;
+pub(crate) use ranges::KeyRanges;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};

@@ -14,7 +14,7 @@ const OVERHEAD: usize = 64;
 
 /// Ranges of keys: disjoint, and not adjacent.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct KeyRanges {
+pub(crate) struct KeyRanges {
     /// The first key of each range, and the first key behind it.
     ranges: BTreeMap<Box<[u8]>, Option<Box<[u8]>>>,
     bytes: usize,

@@ -87,14 +87,14 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
         core.observe();
     }
     drop(writes);
-    if plan.large.is_some() && Arc::strong_count(&transaction.writes) == 1 {
-        // The plan contains everything, and nobody else reads the write set: free its memory and files for the rest
-        // of the commit.
-        *transaction.writes.write() = WriteSet::default();
+    if plan.large.is_some() {
+        // The plan contains everything: free the memory and files of the write set for the rest of the commit.
+        transaction.ranges.empty_write_set();
     }
     let committed = commit_plan(core, plan, &mut |_| Ok(()));
     drop(inside);
     let (ts, end) = committed.inspect_err(|_| core.change_buffer.tend_here(&**core))?;
+    transaction.ranges.set_applied(ts);
     transaction.locks.release_all();
     core.change_buffer.tend_here(&**core);
     core.store.commit_durable(end)?;

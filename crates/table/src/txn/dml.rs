@@ -2,7 +2,7 @@
 
 use super::partition_writes::Home;
 use super::unique::{CommittedRow, check_clustered};
-use super::{Isolation, Transaction};
+use super::{Isolation, SetAside, Transaction};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::core::Core;
 use crate::counters::Numbering;
@@ -356,9 +356,17 @@ impl Transaction {
     }
 
     pub(super) fn put(&mut self, table: &Arc<TableDef>, key: &[u8], base: State, after: State) -> Result<()> {
-        let mut writes = self.writes.write();
-        writes.make_room(self.core.write_set_space())?;
-        writes.put_row(table, key, base, after)
+        // The transaction's own snapshot may not see the version that is replaced.
+        let over_unseen = matches!(self.set_aside, Some(SetAside(Some(_))));
+        let payload = after.clone();
+        self.ranges.write_outside_ranges(table, (key, payload.as_deref()), &self.limits, || {
+            let mut writes = self.writes.write();
+            writes.make_room(self.core.write_set_space())?;
+            if over_unseen {
+                writes.note_unseen_bases(table);
+            }
+            writes.put_row(table, key, base, after)
+        })
     }
 
     /// Locks the clustered key, and checks that no live row has it. The snapshot must not see one either, unless the

@@ -147,7 +147,7 @@ impl RowLocker {
             Err(LockError::WouldWait) if wait == LockWait::SkipLocked => return Ok(()),
             result => result.map(drop)?,
         }
-        if self.follows || self.writes.read().row(table.id, key, NOW)?.is_some() {
+        if self.writes.read().row(table.id, key, NOW)?.is_some() {
             return Ok(());
         }
         match check_clustered(&self.core, table, key, &self.snapshot)? {

@@ -39,8 +39,9 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::core::Core;
 use crate::counters::Numbering;
 use crate::error::{Result, TableError};
-use crate::lock::{LockLimits, LockOwner};
+use crate::lock::{LockLimits, LockOwner, LockWait};
 use crate::mvcc::RegisteredSnapshot;
+use crate::range_locks::{RangeLocker, RangeOwner};
 use crate::read::ReadView;
 use crate::serial::{SerialTransaction, Writes};
 use crate::write_set::{Mark, WriteSet};
@@ -73,6 +74,28 @@ pub enum TxnMode {
 /// The beginning of a statement, for [`Transaction::rollback_statement`].
 pub type StatementMark = Mark;
 
+/// The versions of rows that a statement reads which may write or lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChangeReads {
+    /// Those of the transaction's snapshot: the statement only calls programs that may write or lock.
+    Snapshot,
+    /// The newest ones, where statements that write or lock continue with these
+    /// ([`RowLocker::follows`](super::RowLocker::follows)). At REPEATABLE READ, others are kept from writing rows into the
+    /// ranges that it reads, unless it skips rows that are locked.
+    Newest(LockWait),
+}
+
+impl ChangeReads {
+    /// The versions for a query that locks rows with this wait, if it locks any.
+    pub fn of_query(locks: Option<LockWait>) -> ChangeReads {
+        locks.map_or(ChangeReads::Snapshot, ChangeReads::Newest)
+    }
+}
+
+/// The snapshot of a transaction during a statement that reads at another one; `None` if the transaction has not read yet.
+#[derive(Debug)]
+struct SetAside(Option<RegisteredSnapshot>);
+
 /// A transaction. Dropping it rolls it back.
 #[derive(Debug)]
 pub struct Transaction {
@@ -81,9 +104,15 @@ pub struct Transaction {
     mode: TxnMode,
     writes: Arc<RwLock<WriteSet>>,
     snapshot: Option<RegisteredSnapshot>,
+    /// While a statement reads at a newer snapshot than the transaction: the transaction's own.
+    set_aside: Option<SetAside>,
     /// At SERIALIZABLE, its place among the others, from its snapshot on.
     serial: Option<Arc<SerialTransaction>>,
     locks: Arc<LockOwner>,
+    /// What others see of its writes and of the ranges that it has locked.
+    ranges: Arc<RangeOwner>,
+    /// Locks the ranges that the running statement reads, if it does.
+    range_locker: Option<Arc<RangeLocker>>,
     limits: LockLimits,
     /// Whether REPEATABLE READ is snapshot isolation: a row changed since the snapshot cannot be written.
     snapshot_isolation: bool,
@@ -107,8 +136,11 @@ impl Transaction {
     pub(crate) fn new(core: Arc<Core>, locks: LockOwner, isolation: Isolation, mode: TxnMode) -> Transaction {
         let writes = WriteSet::default();
         let statement = writes.mark();
+        let (locks, writes) = (Arc::new(locks), Arc::new(RwLock::new(writes)));
         Transaction {
-            locks: Arc::new(locks),
+            ranges: RangeOwner::new(&core.range_locks, &locks, &writes),
+            range_locker: None,
+            locks,
             limits: LockLimits::default(),
             snapshot_isolation: true,
             zero_is_number: false,
@@ -117,8 +149,9 @@ impl Transaction {
             core,
             isolation,
             mode,
-            writes: Arc::new(RwLock::new(writes)),
+            writes,
             snapshot: None,
+            set_aside: None,
             serial: None,
             statement,
             shown: false,
@@ -128,17 +161,24 @@ impl Transaction {
     }
 
     /// Makes a handle for the statements that run inside the running statement: those of stored functions and triggers. It
-    /// keeps the snapshot of the running statement, sees the writes up to each of its own statements, and cannot commit.
-    /// The two handles are used in turn, by one thread.
+    /// keeps the transaction's snapshot, sees the writes up to each of its own statements, and cannot commit. The two
+    /// handles are used in turn, by one thread.
     pub fn inner(&mut self) -> Transaction {
+        let snapshot = match &mut self.set_aside {
+            Some(SetAside(own)) => own.get_or_insert_with(|| self.core.snapshot()).clone(),
+            None => self.snapshot(),
+        };
         Transaction {
             core: self.core.clone(),
             isolation: self.isolation,
             mode: self.mode,
             writes: self.writes.clone(),
-            snapshot: Some(self.snapshot()),
+            snapshot: Some(snapshot),
+            set_aside: None,
             serial: self.serial.clone(),
             locks: self.locks.clone(),
+            ranges: self.ranges.clone(),
+            range_locker: None,
             limits: self.limits.clone(),
             snapshot_isolation: self.snapshot_isolation,
             zero_is_number: self.zero_is_number,
@@ -243,16 +283,37 @@ impl Transaction {
         self.statement
     }
 
-    /// Begins a statement that writes or locks inside the running statement. Where such statements continue with the newest
-    /// versions, it finds the rows that were committed since the snapshot, too: the running statement may have waited for
-    /// the transaction that inserted them. [`set_snapshot`](Self::set_snapshot) gives the snapshot back that it returns.
-    pub fn begin_inner_change(&mut self) -> (StatementMark, RegisteredSnapshot) {
-        let outer = self.snapshot();
-        if self.follows() {
-            self.snapshot = Some(self.core.applied_snapshot());
-            self.writes.write().note_seen(self.core.store.log_end());
+    /// Begins a statement that may write or lock. Where such statements continue with the newest versions, it also finds the
+    /// rows that were committed since the transaction's snapshot: as in InnoDB at REPEATABLE READ, and inside another
+    /// statement because that one may have waited for the transaction that inserted them.
+    /// [`end_change`](Self::end_change) ends the statement.
+    pub fn begin_change(&mut self, reads: ChangeReads) -> StatementMark {
+        self.end_change();
+        let ChangeReads::Newest(wait) = reads else { return self.begin_statement() };
+        if self.isolation == Isolation::RepeatableRead && self.follows() && wait != LockWait::SkipLocked {
+            let limits = (wait == LockWait::Wait).then(|| self.limits.clone());
+            self.range_locker = Some(RangeLocker::new(&self.ranges, limits));
         }
-        (self.begin_statement(), outer)
+        let newest = match (self.is_inner, self.isolation) {
+            (true, _) if self.follows() => {
+                self.writes.write().note_seen(self.core.store.log_end());
+                Some(self.core.applied_snapshot())
+            }
+            (false, Isolation::RepeatableRead) if self.follows() => Some(self.core.snapshot()),
+            _ => None,
+        };
+        if newest.is_some() {
+            self.set_aside = Some(SetAside(std::mem::replace(&mut self.snapshot, newest)));
+        }
+        self.begin_statement()
+    }
+
+    /// Gives the transaction its own snapshot back.
+    pub fn end_change(&mut self) {
+        self.range_locker = None;
+        if let Some(SetAside(own)) = self.set_aside.take() {
+            self.snapshot = own;
+        }
     }
 
     /// Undoes the writes of a statement.
@@ -319,10 +380,15 @@ impl Transaction {
         self.shown = true;
     }
 
-    /// Returns whether a statement that met a conflict can be run again under a newer snapshot. At READ COMMITTED
-    /// each statement has its own snapshot; at REPEATABLE READ nothing must have been shown.
+    /// Returns whether the running statement, having met a conflict, can be run again under a newer snapshot. It can if it
+    /// has a snapshot of its own; otherwise nothing of the transaction must have been shown.
     pub fn can_restart(&self) -> bool {
-        self.isolation == Isolation::ReadCommitted || !self.shown
+        self.has_own_snapshot() || !self.shown
+    }
+
+    /// Returns whether the running statement has a snapshot of its own.
+    fn has_own_snapshot(&self) -> bool {
+        self.isolation == Isolation::ReadCommitted || self.set_aside.is_some()
     }
 
     /// Returns whether it is SERIALIZABLE and must be rolled back, because it was forbidden to read what it asked for.
@@ -344,13 +410,13 @@ impl Transaction {
     }
 
     /// Gives the transaction a snapshot of everything applied, so that a statement can be run again after a conflict,
-    /// with the locks it holds. The transaction (or at READ COMMITTED, the statement) must have shown nothing and
-    /// written nothing.
+    /// with the locks it holds. The transaction (or the statement, where it has a snapshot of its own) must have shown
+    /// nothing and written nothing.
     ///
     /// # Errors
     /// `Internal` if it has written something.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
-        if self.isolation != Isolation::ReadCommitted && self.has_writes() {
+        if !self.has_own_snapshot() && self.has_writes() {
             return Err(TableError::Internal("a transaction with writes cannot change its snapshot".into()));
         }
         if self.isolation == Isolation::Serializable {
@@ -368,7 +434,7 @@ impl Transaction {
     pub fn view(&mut self) -> ReadView {
         let snapshot = self.snapshot();
         let view = ReadView::new(self.core.clone(), snapshot, self.writes.clone(), self.statement.0);
-        view.with_serial(self.serial.clone())
+        view.with_serial(self.serial.clone()).with_range_locker(self.range_locker.clone())
     }
 
     /// Makes the writes permanent and visible. Returns when they are as durable as the flush policy requires.

@@ -151,8 +151,13 @@ impl WriteSet {
     /// Notes that the statement continues with versions of rows of `table` that its snapshot does not see, and that
     /// are in the log before `end`.
     pub(crate) fn note_unseen(&mut self, table: &Arc<TableDef>, end: Lsn) {
-        self.tables.entry(table.id).or_insert_with(|| TableWrites::new(table)).unseen = true;
+        self.note_unseen_bases(table);
         self.note_seen(end);
+    }
+
+    /// Notes that rows of `table` may be written over durable versions that the transaction's snapshot does not see.
+    pub(crate) fn note_unseen_bases(&mut self, table: &Arc<TableDef>) {
+        self.tables.entry(table.id).or_insert_with(|| TableWrites::new(table)).unseen = true;
     }
 
     /// Notes that the transaction has read commits that are in the log before `end` and may not be durable.
@@ -363,15 +368,26 @@ impl WriteSet {
         frozen.into_iter().try_for_each(|table| self.freeze_at(space, (table, None), false))
     }
 
-    /// The changes to `table` to be committed, in key order, after [`finish`](Self::finish) was called.
-    pub(crate) fn net_changes(&self, table: TableId) -> Result<NetChanges<'_>> {
-        let aborted = &self.aborted;
+    /// The changes to `table` so far, if all of them are in memory.
+    pub(crate) fn changes_in_memory(&self, table: TableId) -> Option<NetChanges<'_>> {
         let rows = match self.tables.get(&table) {
-            Some(writes) if writes.rows.has_runs() => Rows::Frozen(writes.rows.groups()?),
+            Some(writes) if writes.rows.has_runs() => return None,
             Some(writes) => Rows::Memory(writes.rows.memory()),
             None => Rows::None,
         };
-        Ok(NetChanges { rows, aborted })
+        Some(NetChanges { rows, aborted: &self.aborted })
+    }
+
+    /// The changes to `table` to be committed, in key order, after [`finish`](Self::finish) was called.
+    pub(crate) fn net_changes(&self, table: TableId) -> Result<NetChanges<'_>> {
+        match self.tables.get(&table).filter(|writes| writes.rows.has_runs()) {
+            Some(writes) => {
+                Ok(NetChanges { rows: Rows::Frozen(writes.rows.groups()?), aborted: &self.aborted })
+            }
+            None => Ok(self
+                .changes_in_memory(table)
+                .unwrap_or(NetChanges { rows: Rows::None, aborted: &self.aborted })),
+        }
     }
 }
 
