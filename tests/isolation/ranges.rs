@@ -237,7 +237,7 @@ fn buckets_are_never_overfull_whatever_index_tells_their_rows() {
     let setup = Client::new_without_database(&instance);
     setup.must(&["CREATE DATABASE d", "USE d"]);
     setup.must(&["CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT, KEY v (v), KEY w (w, v))"]);
-    let done = clients_at_random(&instance, seed, 150 * scale());
+    let done = clients_at_random(&instance, seed, 400 * scale());
     assert!(done > 0);
     let full = format!("SELECT w, COUNT(*) FROM t GROUP BY w HAVING COUNT(*) > {MOST}");
     assert_eq!(setup.must(&[&full]), NONE);

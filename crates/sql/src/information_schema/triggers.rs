@@ -38,14 +38,14 @@ pub(super) fn columns() -> Columns {
     ]
 }
 
-/// The triggers of the tables on which the session has TRIGGER. Those of one table come in the order in which they fire: dumps
-/// create them in the order of these rows.
+/// The triggers of the tables on which the session has TRIGGER. Those of one table come by event and time, and then in the
+/// order in which they fire: dumps create them in the order of these rows.
 pub(super) fn rows(system: &SystemView<'_>) -> Result<Rows, MysqlError> {
     let catalog = system.instance.engine().catalog();
     let mut rows = Rows::new();
     let mut triggers: Vec<_> =
         catalog.programs().filter_map(|program| Some((program, program.trigger()?))).collect();
-    triggers.sort_by_key(|(program, own)| (&program.database, &own.table, own.order));
+    triggers.sort_by_key(|(program, own)| (&program.database, &own.table, own.event, own.time, own.order));
     for (program, own) in triggers {
         if !system.access.on_table(&program.database, &own.table).has(Privilege::Trigger) {
             continue;

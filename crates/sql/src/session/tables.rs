@@ -41,6 +41,14 @@ impl Session {
         LockLimits { timeout, cancel: self.cancel.clone() }
     }
 
+    /// The name of a table in the catalog, rather than its alias in a statement.
+    fn table_name(&self, used: &TableUse) -> String {
+        let catalog = self.instance.engine().catalog();
+        let is_used = |table: &&Arc<TableDef>| self.locks.table_key(&table.database, &table.name) == used.key;
+        let name = catalog.tables().find(is_used).map(|table| table.name.clone());
+        name.or_else(|| used.alias.clone()).unwrap_or_default()
+    }
+
     /// Notes the tables that a statement uses, and waits for sessions that change them.
     ///
     /// # Errors
@@ -50,10 +58,9 @@ impl Session {
             uses.iter().try_for_each(|used| locked.allow(used))?;
         }
         let around = &self.statement.around;
-        let named =
-            |used: &TableUse| used.alias.clone().filter(|_| used.writes && around.contains(&used.key));
-        if let Some(name) = uses.iter().find_map(named) {
-            return Err(MysqlError::table_used_around(name));
+        let is_named = |used: &&TableUse| used.writes && used.alias.is_some() && around.contains(&used.key);
+        if let Some(used) = uses.iter().find(is_named) {
+            return Err(MysqlError::table_used_around(self.table_name(used)));
         }
         let writes = uses.iter().any(|used| used.writes);
         let everything = writes.then(|| (self.locks.global_key(), true));
