@@ -44,9 +44,9 @@ impl Session {
     /// The name of a table in the catalog, rather than its alias in a statement.
     fn table_name(&self, used: &TableUse) -> String {
         let catalog = self.instance.engine().catalog();
-        let is_used = |table: &&Arc<TableDef>| self.locks.table_key(&table.database, &table.name) == used.key;
-        let name = catalog.tables().find(is_used).map(|table| table.name.clone());
-        name.or_else(|| used.alias.clone()).unwrap_or_default()
+        let mut tables = catalog.all_tables();
+        let table = tables.find(|table| self.locks.table_key(&table.database, &table.name) == used.key);
+        table.map(|table| table.name.clone()).or_else(|| used.alias.clone()).unwrap_or_default()
     }
 
     /// Notes the tables that a statement uses, and waits for sessions that change them.
