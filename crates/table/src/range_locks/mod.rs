@@ -34,7 +34,7 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use writers::{Writer, Writers};
 
 /// The number of ranges of an index beyond which a transaction locks all keys between the first and the last.
@@ -44,6 +44,8 @@ const MOST_RANGES: usize = 4096;
 #[derive(Default)]
 pub(crate) struct RangeLocks {
     held: Mutex<HashMap<TableId, Vec<HeldRanges>>>,
+    /// The number of [`HeldRanges`].
+    owners: AtomicUsize,
     /// The number of ranges that were ever locked.
     locked: AtomicU64,
     writers: Writers,
@@ -63,12 +65,18 @@ impl RangeLocks {
         self.locked.load(Ordering::SeqCst)
     }
 
+    /// Returns whether a transaction has locked ranges.
+    fn has_owners(&self) -> bool {
+        self.owners.load(Ordering::SeqCst) > 0
+    }
+
     /// Adds ranges to those of `owner`. Returns false if it had locked all of them.
     fn add(&self, owner: &Arc<LockOwner>, table: TableId, tree: SegmentId, ranges: &[KeyBounds<'_>]) -> bool {
         let mut held = self.held.lock();
         let of_table = held.entry(table).or_default();
         let at = of_table.iter().position(|held| Arc::ptr_eq(&held.owner, owner)).unwrap_or_else(|| {
             of_table.push(HeldRanges { owner: owner.clone(), trees: BTreeMap::new() });
+            self.owners.fetch_add(1, Ordering::SeqCst);
             of_table.len() - 1
         });
         let known = of_table[at].trees.entry(tree).or_default();
@@ -87,7 +95,9 @@ impl RangeLocks {
     /// Removes the ranges of an owner.
     fn remove(&self, owner: &Arc<LockOwner>) {
         self.held.lock().retain(|_, of_table| {
+            let before = of_table.len();
             of_table.retain(|held| !Arc::ptr_eq(&held.owner, owner));
+            self.owners.fetch_sub(before - of_table.len(), Ordering::SeqCst);
             !of_table.is_empty()
         });
     }
@@ -178,7 +188,7 @@ impl RangeOwner {
         });
         let Some(payload) = payload else { return write() };
         let before = self.all.locked();
-        if before > 0 {
+        if before > 0 && self.all.has_owners() {
             self.wait_for_ranges(table, (key, payload), limits)?;
         }
         write()?;
