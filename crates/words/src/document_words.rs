@@ -8,7 +8,7 @@
 //! | `positions` | the encoded positions of each word; where its room is full, a word moves to the end, with more room |
 //! | `order` | the records of the words that have entries, in the order of their keys |
 //!
-//! No word allocates memory once the buffers have grown. A document with more than [`MANY_WORDS`] leaves none behind.
+//! No word allocates memory once the buffers have grown. A document with more than `MANY_WORDS` leaves none behind.
 
 use crate::entries::{MANY, MAX_POSITION_BYTES, Weight, WordEntry, put_varint};
 use crate::rules::WordRules;

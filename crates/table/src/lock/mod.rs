@@ -1,9 +1,10 @@
 //! Locks of transactions: on rows and keys, and intention locks on tables.
 //!
 //! A row lock is on the hash of a table and a clustered key, or of a unique index and its key. The row need not
-//! exist: a lock on an absent key keeps others from inserting it. Two keys with the same hash share a lock, which at
-//! worst causes needless waiting. Ranges of keys are locked elsewhere ([`crate::range_locks`]). Before its first row lock in a table, a transaction takes
-//! an intention lock on the table, so that a lock on the whole table conflicts with row locks.
+//! exist: a lock on an absent key keeps others from inserting it. Two keys with the same hash share a lock, which
+//! at worst causes needless waiting. Ranges of keys are locked elsewhere (`range_locks`). Before its first row lock
+//! in a table, a transaction takes an intention lock on the table, so that a lock on the whole table conflicts with
+//! row locks.
 //!
 //! | module | contents |
 //! |---|---|
