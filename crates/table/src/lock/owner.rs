@@ -31,7 +31,7 @@ enum End {
     Unknown,
     /// The owner holds this lock until then.
     Awaited(LockKey),
-    /// It has come.
+    /// The owner has released all its locks.
     Over,
 }
 
@@ -59,23 +59,19 @@ pub(crate) struct RowLock {
 impl LockOwner {
     /// An owner without locks.
     pub(crate) fn new(table: &Arc<LockTable>) -> LockOwner {
-        let (state, held) = (table.new_owner(), Mutex::default());
-        LockOwner {
-            table: table.clone(),
-            state,
-            held,
-            victim: AtomicBool::new(false),
-            end: Mutex::new(End::Unknown),
-        }
+        LockOwner::with_state(table.new_owner(), table)
     }
 
     /// An owner without locks, which acts for a session.
     pub(crate) fn of_session(session: &SessionLocks, table: &Arc<LockTable>) -> LockOwner {
-        let (state, held) = (session.state().clone(), Mutex::default());
+        LockOwner::with_state(session.state().clone(), table)
+    }
+
+    fn with_state(state: Arc<OwnerState>, table: &Arc<LockTable>) -> LockOwner {
         LockOwner {
             table: table.clone(),
             state,
-            held,
+            held: Mutex::default(),
             victim: AtomicBool::new(false),
             end: Mutex::new(End::Unknown),
         }

@@ -226,7 +226,7 @@ impl RangeOwner {
 
 impl Drop for RangeOwner {
     fn drop(&mut self) {
-        // Nobody may wait for it any more when its ranges are gone, and find it open.
+        // The transaction counts as ended before its writes and ranges are gone.
         self.locks.release_all();
         if let Some((number, _)) = self.writer.get() {
             self.all.writers.remove(*number);

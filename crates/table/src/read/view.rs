@@ -5,7 +5,7 @@ use crate::core::Core;
 use crate::error::Result;
 use crate::mvcc::RegisteredSnapshot;
 use crate::range_locks::RangeLocker;
-use crate::serial::{KeyBounds, SerialTransaction};
+use crate::serial::{KeyBounds, SerialTransaction, with_ranges_of_keys};
 use crate::write_set::{OverlayEntry, State, WriteSet};
 use leafline_btree::ReadAheadSettings;
 use parking_lot::RwLock;
@@ -95,9 +95,7 @@ impl ReadView {
         if !self.registers_reads() {
             return Ok(());
         }
-        let keys: Vec<(&[u8], Vec<u8>)> = keys.map(|key| (key, [key, &[0]].concat())).collect();
-        let ranges: Vec<KeyBounds<'_>> = keys.iter().map(|(key, end)| (*key, Some(end.as_slice()))).collect();
-        self.register(table, table.clustered(), &ranges)
+        with_ranges_of_keys(keys, |ranges| self.register(table, table.clustered(), ranges))
     }
 
     /// The settings for scans that read ahead.

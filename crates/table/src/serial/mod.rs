@@ -30,7 +30,7 @@ mod tests;
 
 pub(crate) use footprint::Writes;
 pub use ranges::KeyBounds;
-pub(crate) use ranges::KeyRanges;
+pub(crate) use ranges::{KeyRanges, with_ranges_of_keys};
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
@@ -172,9 +172,7 @@ impl SerialTransaction {
         table: &TableDef,
         keys: impl Iterator<Item = &'k [u8]>,
     ) -> Result<()> {
-        let keys: Vec<(&[u8], Vec<u8>)> = keys.map(|key| (key, [key, &[0]].concat())).collect();
-        let ranges: Vec<KeyBounds<'_>> = keys.iter().map(|(key, end)| (*key, Some(end.as_slice()))).collect();
-        self.register(table, table.clustered(), &ranges)
+        with_ranges_of_keys(keys, |ranges| self.register(table, table.clustered(), ranges))
     }
 
     /// Returns whether it must be rolled back, because it was forbidden to read or to commit.

@@ -9,6 +9,16 @@ use std::ops::Bound;
 /// A range of keys, from the first (inclusive) to the second (exclusive); `None` is the end of the index.
 pub type KeyBounds<'k> = (&'k [u8], Option<&'k [u8]>);
 
+/// Calls `f` with ranges of which each contains one key.
+pub(crate) fn with_ranges_of_keys<'k, R>(
+    keys: impl Iterator<Item = &'k [u8]>,
+    f: impl FnOnce(&[KeyBounds<'_>]) -> R,
+) -> R {
+    let keys: Vec<(&[u8], Vec<u8>)> = keys.map(|key| (key, [key, &[0]].concat())).collect();
+    let ranges: Vec<KeyBounds<'_>> = keys.iter().map(|(key, end)| (*key, Some(end.as_slice()))).collect();
+    f(&ranges)
+}
+
 /// The memory of a range or key beyond its bytes: nodes of a map and two allocations.
 const OVERHEAD: usize = 64;
 

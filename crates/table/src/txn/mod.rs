@@ -77,9 +77,9 @@ pub type StatementMark = Mark;
 /// The versions of rows that a statement reads which may write or lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeReads {
-    /// Those of the transaction's snapshot: the statement only calls programs that may write or lock.
+    /// The statement reads at the transaction's snapshot: it only calls programs that may write or lock.
     Snapshot,
-    /// The newest ones, where statements that write or lock continue with these
+    /// The statement reads the newest versions, where statements that write or lock continue with these
     /// ([`RowLocker::follows`](super::RowLocker::follows)). At REPEATABLE READ, others are kept from writing rows into the
     /// ranges that it reads, unless it skips rows that are locked.
     Newest(LockWait),
@@ -109,7 +109,7 @@ pub struct Transaction {
     /// At SERIALIZABLE, its place among the others, from its snapshot on.
     serial: Option<Arc<SerialTransaction>>,
     locks: Arc<LockOwner>,
-    /// What others see of its writes and of the ranges that it has locked.
+    /// Shows other transactions its writes and the ranges that it has locked.
     ranges: Arc<RangeOwner>,
     /// Locks the ranges that the running statement reads, if it does.
     range_locker: Option<Arc<RangeLocker>>,

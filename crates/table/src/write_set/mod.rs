@@ -370,24 +370,23 @@ impl WriteSet {
 
     /// The changes to `table` so far, if all of them are in memory.
     pub(crate) fn changes_in_memory(&self, table: TableId) -> Option<NetChanges<'_>> {
-        let rows = match self.tables.get(&table) {
-            Some(writes) if writes.rows.has_runs() => return None,
-            Some(writes) => Rows::Memory(writes.rows.memory()),
-            None => Rows::None,
-        };
+        let writes = self.tables.get(&table);
+        if writes.is_some_and(|writes| writes.rows.has_runs()) {
+            return None;
+        }
+        let rows = writes.map_or(Rows::None, |writes| Rows::Memory(writes.rows.memory()));
         Some(NetChanges { rows, aborted: &self.aborted })
     }
 
     /// The changes to `table` to be committed, in key order, after [`finish`](Self::finish) was called.
     pub(crate) fn net_changes(&self, table: TableId) -> Result<NetChanges<'_>> {
-        match self.tables.get(&table).filter(|writes| writes.rows.has_runs()) {
-            Some(writes) => {
-                Ok(NetChanges { rows: Rows::Frozen(writes.rows.groups()?), aborted: &self.aborted })
-            }
-            None => Ok(self
-                .changes_in_memory(table)
-                .unwrap_or(NetChanges { rows: Rows::None, aborted: &self.aborted })),
-        }
+        let aborted = &self.aborted;
+        let rows = match self.tables.get(&table) {
+            Some(writes) if writes.rows.has_runs() => Rows::Frozen(writes.rows.groups()?),
+            Some(writes) => Rows::Memory(writes.rows.memory()),
+            None => Rows::None,
+        };
+        Ok(NetChanges { rows, aborted })
     }
 }
 
